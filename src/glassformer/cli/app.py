@@ -1,0 +1,44 @@
+"""The commands. Imports stand inside them, so that --help need not wait for torch."""
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from glassformer import __version__
+from glassformer.errors import GlassformerError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,  # a traceback of ours must not print users' texts
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"glassformer {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def glassformer(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Train, evaluate, translate with, serve and look inside Transformers."""
+
+
+def main() -> None:
+    """Run a command; a mistake of the user ends it with a sentence, not with a traceback."""
+    try:
+        app()
+    except GlassformerError as error:
+        console = Console(stderr=True, soft_wrap=True)
+        console.print(Text.assemble(("error: ", "bold red"), str(error)))  # Text: [model] is no markup
+        if error.hint:
+            console.print(Text.assemble(("hint:  ", "bold cyan"), error.hint))
+        sys.exit(error.exit_code)

@@ -1,0 +1,92 @@
+"""Label-smoothed cross-entropy (section 5.4), summed over target tokens.
+
+``cross_entropy`` is the plain form. ``projected_cross_entropy`` takes hidden states and the output
+matrix instead of logits: it works through the rows in chunks, computes the gradients on the way and never
+keeps the logits of all rows, of which a vocabulary of 37,000 makes gigabytes.
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from glassformer.nn.shapes import Rows, Targets
+
+CHUNK_ROWS = 1024
+"""Rows whose logits are in memory at once: enough for a fast product, few enough for the cache."""
+
+
+class Loss(NamedTuple):
+    """Sums over target tokens; whoever knows the tokens of the whole update divides, once."""
+
+    smoothed: Tensor
+    """What training lowers: cross-entropy against the smoothed targets."""
+    nll: Tensor
+    """Negative log-likelihood of the targets; divided by tokens, its exponential is the perplexity."""
+
+
+def cross_entropy(logits: Tensor, targets: Targets, smoothing: float = 0.0) -> Loss:
+    """The loss of each row of logits, summed.
+
+    The smoothed target puts 1 - ε on the right token and ε / V on each of the V tokens, padding and the
+    right one included, as ``torch.nn.functional.cross_entropy`` does.
+    """
+    log_partition = logits.logsumexp(-1)
+    nll = (log_partition - logits.gather(-1, targets[..., None]).squeeze(-1)).sum()
+    uniform = (log_partition - logits.mean(-1)).sum()
+    return Loss((1 - smoothing) * nll + smoothing * uniform, nll.detach())
+
+
+def projected_cross_entropy(
+    hidden: Rows, weight: Tensor, bias: Tensor | None, targets: Targets, smoothing: float = 0.0
+) -> Loss:
+    """``cross_entropy`` of ``hidden @ weight.T + bias`` without holding all logits."""
+    apply = _ProjectedCrossEntropy.apply
+    smoothed, nll = apply(hidden, weight, bias, targets, smoothing)  # type: ignore[no-untyped-call]
+    return Loss(smoothed, nll)
+
+
+class _ProjectedCrossEntropy(torch.autograd.Function):
+    """The gradient of a summed loss does not depend on what follows but by a factor: compute it at once."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor]:
+        needs_hidden, needs_weight, needs_bias = ctx.needs_input_grad[:3]
+        grad_hidden = torch.empty_like(hidden) if needs_hidden else None
+        grad_weight = torch.zeros_like(weight) if needs_weight else None
+        grad_bias = torch.zeros_like(bias) if bias is not None and needs_bias else None
+        smoothed, nll = hidden.new_zeros(()), hidden.new_zeros(())
+        for start in range(0, len(hidden), CHUNK_ROWS):
+            rows = slice(start, start + CHUNK_ROWS)
+            logits = F.linear(hidden[rows], weight, bias)
+            loss = cross_entropy(logits, targets[rows], smoothing)
+            smoothed += loss.smoothed
+            nll += loss.nll
+            if not any(ctx.needs_input_grad):
+                continue
+            slope = _slope(logits, targets[rows], smoothing)
+            if grad_hidden is not None:
+                torch.mm(slope, weight, out=grad_hidden[rows])
+            if grad_weight is not None:
+                grad_weight.addmm_(slope.T, hidden[rows])
+            if grad_bias is not None:
+                grad_bias += slope.sum(0)
+        ctx.save_for_backward(grad_hidden, grad_weight, grad_bias)
+        ctx.mark_non_differentiable(nll)
+        return smoothed, nll
+
+    @staticmethod
+    def backward(ctx: Any, factor: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        scaled = (None if saved is None else saved * factor for saved in ctx.saved_tensors)
+        return (*scaled, None, None)
+
+
+def _slope(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+    """The gradient of the loss by the logits: softmax less the smoothed target. Overwrites the logits."""
+    slope = torch.softmax(logits, -1, out=logits) if not logits.requires_grad else logits.softmax(-1)
+    slope -= smoothing / logits.size(-1)
+    at_target = targets[:, None]
+    return slope.scatter_add_(-1, at_target, slope.new_full(at_target.shape, smoothing - 1))
