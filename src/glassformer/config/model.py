@@ -102,6 +102,8 @@ class ModelConfig(Strict):
     """What an encoder-only model is for."""
     n_classes: Annotated[int, Field(ge=2)] = 2
     """Labels of a classifier."""
+    labels: Annotated[tuple[str, ...], Field(strict=False)] = ()  # TOML has lists
+    """Their names, in the order of the classifier's outputs; unset: they are numbered."""
     pooling: Literal["mean", "first"] = "mean"
     """How an encoder-only model makes one vector of many: mean of the tokens, or the first one."""
     patches: PatchConfig | None = None
@@ -122,6 +124,8 @@ class ModelConfig(Strict):
             yield f"n_kv_heads = {self.n_kv_heads} does not divide n_heads = {n_heads}; groups must be equal"
         if self.source_vocab_size is not None:
             yield from self._vocabulary_contradictions()
+        if self.labels and len(self.labels) != self.n_classes:
+            yield f"labels has {len(self.labels)} names for n_classes = {self.n_classes}; they must agree"
         yield from self._position_contradictions()
         if self.patches is not None:
             yield from self._patch_contradictions()

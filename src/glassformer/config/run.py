@@ -1,5 +1,6 @@
 """A whole run: the tables of ``glassformer.toml``."""
 
+import json
 from collections.abc import Mapping
 from typing import Self
 
@@ -55,7 +56,9 @@ def resolve(table: Mapping[str, object], where: str) -> RunConfig:
     if isinstance(model, dict):
         preset = model.pop("preset", DEFAULT_PRESET)
         if not isinstance(preset, str):
-            raise ConfigError(f"{where} [model]: preset = {preset!r} should be a name in quotes")
+            raise ConfigError(
+                f"{where} [model]: preset = {json.dumps(preset, default=str)} should be a name in quotes"
+            )
         tokenizer = tables.get("tokenizer", {})
         wanted = tokenizer.get("vocab_size") if isinstance(tokenizer, dict) else None
         size = wanted or TokenizerConfig().vocab_size

@@ -46,13 +46,14 @@ def _sentence(detail: Mapping[str, Any], where: str) -> str:
     """One finding of pydantic in our words: ``where [table]: what is wrong``."""
     if detail["type"] == "value_error":  # said by a validator of ours, about a whole table
         return f"{_place(where, detail['loc'])}: {detail['ctx']['error']}"
+    wrong = "should be a table" if detail["type"] == "model_type" else detail["msg"].removeprefix("Input ")
     if not detail["loc"]:
-        return f"{where}: {detail['msg'].removeprefix('Input ')}"
+        return f"{where}: {wrong}"
     *tables, key = detail["loc"]
     if detail["type"] == "missing":
         return f"{_place(where, tables)}: {key!r} is required"
     value = json.dumps(detail["input"], default=str)  # as the user wrote it: true, not True
-    return f"{_place(where, tables)}: {key} = {value} {detail['msg'].removeprefix('Input ')}"
+    return f"{_place(where, tables)}: {key} = {value} {wrong}"
 
 
 def _place(where: str, tables: Iterable[object]) -> str:

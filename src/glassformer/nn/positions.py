@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.errors import InputError
-from glassformer.nn.shapes import Bias, Hidden, Positions, Queries, Rotation
+from glassformer.nn.shapes import Bias, Hidden, Places, Positions, Queries, Rotation
 
 
 def sinusoids(positions: Tensor, d_model: int) -> Tensor:
@@ -30,7 +30,7 @@ class SinusoidalPositions(nn.Module):
         # No buffer: double() would convert it, and float64 runs would see a table rounded to float32.
         self.table = sinusoids(torch.arange(256), d_model).float()
 
-    def forward(self, positions: Positions, like: Hidden) -> Hidden:
+    def forward(self, positions: Positions, like: Hidden) -> Places:
         longest = int(positions.max()) + 1 if positions.numel() else 0
         fits = self.table.dtype == like.dtype and self.table.device == like.device
         if longest > len(self.table) or not fits:
@@ -49,7 +49,7 @@ class LearnedPositions(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.empty(max_length, d_model))
 
-    def forward(self, positions: Positions, like: Hidden) -> Hidden:
+    def forward(self, positions: Positions, like: Hidden) -> Places:
         longest = int(positions.max()) + 1 if positions.numel() else 0
         if longest > len(self.weight):
             raise InputError(

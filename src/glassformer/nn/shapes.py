@@ -15,6 +15,7 @@ Ids = Annotated[Tensor, "B L"]  # int64
 SourceIds = Annotated[Tensor, "B S"]
 Images = Annotated[Tensor, "B channels height width"]
 Hidden = Annotated[Tensor, "B L D"]
+Places = Annotated[Tensor, "B|1 L D"]  # what positions add to embeddings
 Memory = Annotated[Tensor, "B S D"]
 Pooled = Annotated[Tensor, "B D"]
 Logits = Annotated[Tensor, "B L V"]
