@@ -5,7 +5,7 @@ from pathlib import Path
 
 from glassformer.config import RunConfig, resolve
 
-WORDS = "red blue green small large old new cat dog bird house tree river stone road".split()
+WORDS = ("red", "blue", "green", "small", "large", "old", "new", "cat", "dog", "bird", "house", "road")
 
 
 def write_reversal(folder: Path, n_train: int = 300, n_valid: int = 20, seed: int = 0) -> dict[str, Path]:

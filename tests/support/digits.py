@@ -22,7 +22,7 @@ class Strings:
         self._draw = draw
         kept: set[String] = set()
         while len(kept) < held_out:  # long ones: of the short ones there are few
-            kept.add(tuple(draw.choices(DIGITS, k=draw.randint(longest // 2, longest))))
+            kept.add(tuple(draw.choices(DIGITS, k=draw.randint(max(shortest, longest // 2), longest))))
         self._kept = kept
         self.held_out = sorted(kept)
 

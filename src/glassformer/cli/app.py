@@ -8,6 +8,13 @@ from rich.console import Console
 from rich.text import Text
 
 from glassformer import __version__
+from glassformer.cli.data import data_app, tokenize
+from glassformer.cli.demo import demo
+from glassformer.cli.judge import check, evaluate
+from glassformer.cli.machine import doctor, info
+from glassformer.cli.runs import average, plot, runs_app
+from glassformer.cli.train import init, train
+from glassformer.cli.use import classify, embed, fill, generate, score, translate
 from glassformer.errors import GlassformerError
 
 app = typer.Typer(
@@ -30,6 +37,26 @@ def glassformer(
     ] = False,
 ) -> None:
     """Train, evaluate, translate with, serve and look inside Transformers."""
+
+
+app.command()(demo)
+app.command()(init)
+app.add_typer(data_app, name="data")
+app.command()(tokenize)
+app.command()(train)
+app.command()(translate)
+app.command()(generate)
+app.command()(fill)
+app.command()(classify)
+app.command()(embed)
+app.command()(score)
+app.command("eval")(evaluate)
+app.command()(check)
+app.add_typer(runs_app, name="runs")
+app.command()(plot)
+app.command()(average)
+app.command()(info)
+app.command()(doctor)
 
 
 def main() -> None:

@@ -110,8 +110,8 @@ def window_batch(tokens: Ids, windows: Windows, specials: Specials) -> Batch:
     places = np.arange(lengths.max())
     inside = places < lengths[:, None]
     labelled = (starts[:, None] + places) % len(tokens)
-    labels = np.where(inside, tokens[labelled], NO_LABEL)
-    shown = np.where(inside, tokens[labelled - 1], specials.pad)  # -1 is the last token
+    labels = np.where(inside, tokens[labelled].astype(np.int64), NO_LABEL)
+    shown = np.where(inside, tokens[labelled - 1].astype(np.int64), specials.pad)  # -1 is the last token
     return _batch(starts, labels, target=shown)
 
 

@@ -45,6 +45,10 @@ class PatchEmbedding(nn.Module):
                 f"images are {tuple(images.shape)}, but this model reads (batch, channels, height, width) "
                 f"with {self.expected}"
             )
+        dtype = self.project.weight.dtype
+        if images.dtype != dtype:
+            given, own = (str(kind).removeprefix("torch.") for kind in (images.dtype, dtype))
+            raise InputError(f"images are {given}, but this model computes in {own}; convert and scale them")
         maps: Hidden = self.project(images).flatten(2).transpose(1, 2)  # (B, L, D)
         return maps
 

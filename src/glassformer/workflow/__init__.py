@@ -1,0 +1,1 @@
+"""Whole jobs, from files to files: what the command line and the Python functions of the package run."""
