@@ -1,5 +1,6 @@
 """Relative positions fall into T5's buckets."""
 
+import itertools
 import math
 
 import numpy as np
@@ -7,7 +8,9 @@ import pytest
 import torch
 
 from glassformer.nn.positions import RelativeBias, relative_buckets
+from glassformer.nn.stack import CrossStack, Stack
 from tests.support.equality import assert_exact
+from tests.support.models import decoder_only, encoder_decoder, encoder_only
 
 
 def bucket(offset: int, n_buckets: int, max_distance: int, causal: bool) -> int:
@@ -65,3 +68,31 @@ def test_the_bias_is_looked_up_by_key_minus_query(causal: bool, length: int, siz
             expected[0, :, query, key] = ours.weight[bucket(offset, 8, 12, causal)]
 
     assert_exact(bias, expected)
+
+
+def test_encoders_look_both_ways_and_decoders_back() -> None:
+    translator, language_model, encoder = (
+        encoder_decoder(positions="relative"),
+        decoder_only(positions="relative"),
+        encoder_only(positions="relative"),
+    )
+    stacks: dict[bool, list[Stack | CrossStack]] = {
+        False: [translator.encoder, encoder.encoder],
+        True: [translator.decoder, language_model.decoder],
+    }
+    for causal, parts in stacks.items():
+        for part in parts:
+            bias = part.sight(torch.zeros(1, 5, 16), None, torch.arange(5)[None]).bias
+            table = part.sight.bias
+            assert isinstance(table, RelativeBias)
+            assert bias is not None
+            for query, key in itertools.product(range(5), range(5)):
+                expected = table.weight[bucket(key - query, 8, 12, causal)]
+                assert torch.equal(bias[0, :, query, key], expected)
+
+
+def test_each_stack_has_one_table_for_all_its_layers() -> None:
+    model = encoder_decoder(positions="relative", n_encoder_layers=3)
+    tables = [name for name, _ in model.named_parameters() if "sight" in name]
+
+    assert tables == ["encoder.sight.bias.weight", "decoder.sight.bias.weight"]

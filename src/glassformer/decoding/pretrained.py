@@ -50,7 +50,7 @@ def read_directory(directory: Path | str) -> tuple[LoadedModel, Tokenizer]:
 
 def shipped_model() -> Path:
     """The directory of the small model that comes with the package."""
-    directory = Path(str(files("glassformer") / "pretrained"))
+    directory = Path(str(files("glassformer") / "pretrained" / "en-fr"))
     if not directory.is_dir():
         raise CheckpointError("no model comes with this installation; name a model directory")
     return directory

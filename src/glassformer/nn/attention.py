@@ -40,6 +40,9 @@ class Sight(NamedTuple):
 
 EVERYWHERE = Sight()
 
+JOINED_ROWS = 512
+"""From so many rows on, one product with joined weights replaces three."""
+
 Observer = Callable[[Queries, Keys, Values, Sight, Heads], None]
 """Given q, k, v, the sight and the kernel's output of the forward pass that just ran."""
 
@@ -105,9 +108,15 @@ class MultiHeadAttention(nn.Module):
         return KeysValues(self._split(k, self.d_k), self._split(v, self.d_v))
 
     def _project(self, x: Hidden) -> tuple[Queries, Keys, Values]:
-        """Queries, keys and values by one matrix product, which is faster than three."""
-        weight = torch.cat([self.query.weight, self.key.weight, self.value.weight])
-        q, k, v = self._linear(x, weight, self.query, self.key, self.value)
+        """Queries, keys and values: of many rows by one matrix product, which is faster than three.
+
+        Of few rows, as a decoding step has them, joining the weights would cost more than it saves.
+        """
+        if x.size(0) * x.size(1) < JOINED_ROWS:
+            q, k, v = self.query(x), self.key(x), self.value(x)
+        else:
+            weight = torch.cat([self.query.weight, self.key.weight, self.value.weight])
+            q, k, v = self._linear(x, weight, self.query, self.key, self.value)
         return self._split(q, self.d_k), self._split(k, self.d_k), self._split(v, self.d_v)
 
     @staticmethod

@@ -33,9 +33,8 @@ class KeysValuesCache:
     def reorder(self, rows: Tensor) -> None:
         """Row i becomes what row ``rows[i]`` was: beams continue others, finished sentences leave."""
         if self._keys is not None and self._values is not None:
-            so_far = self._so_far(self._keys, self._values)
-            self._keys = so_far.keys.index_select(0, rows)
-            self._values = so_far.values.index_select(0, rows)
+            self._keys = _rows(self._keys, rows, self.length)
+            self._values = _rows(self._values, rows, self.length)
 
     def _so_far(self, keys: Tensor, values: Tensor) -> KeysValues:
         return KeysValues(keys[:, :, : self.length], values[:, :, : self.length])
@@ -50,6 +49,15 @@ def _write(buffer: Tensor, new: Tensor, at: int) -> Tensor:
         buffer = larger
     buffer[:, :, at:end] = new
     return buffer
+
+
+def _rows(buffer: Tensor, rows: Tensor, length: int) -> Tensor:
+    """Rows of a buffer, its spare room kept: the next position then needs no second copy."""
+    if torch.is_grad_enabled():
+        return buffer[:, :, :length].index_select(0, rows)
+    chosen = buffer.new_empty(len(rows), *buffer.shape[1:])
+    torch.index_select(buffer[:, :, :length], 0, rows, out=chosen[:, :, :length])
+    return chosen
 
 
 class Cache:

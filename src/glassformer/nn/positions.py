@@ -32,11 +32,13 @@ class SinusoidalPositions(nn.Module):
 
     def forward(self, positions: Positions, like: Hidden) -> Places:
         longest = int(positions.max()) + 1 if positions.numel() else 0
-        fits = self.table.dtype == like.dtype and self.table.device == like.device
-        if longest > len(self.table) or not fits:
-            size = max(len(self.table), 1 << max(longest - 1, 0).bit_length())
-            self.table = sinusoids(torch.arange(size, device=like.device), self.d_model).to(like.dtype)
-        return self.table[positions]
+        table = self.table  # read once: threads that share a model may replace it meanwhile
+        fits = table.dtype == like.dtype and table.device == like.device
+        if longest > len(table) or not fits:
+            size = max(len(table), 1 << max(longest - 1, 0).bit_length())
+            table = sinusoids(torch.arange(size, device=like.device), self.d_model).to(like.dtype)
+            self.table = table
+        return table[positions]
 
     if TYPE_CHECKING:
         __call__ = forward

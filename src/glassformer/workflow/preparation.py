@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from glassformer.config import CorpusFiles, ModelConfig, RunConfig, TokenizerConfig, read
-from glassformer.data import Batches, StoreOptions, TokenStore, build_store
+from glassformer.data import Batches, StoreOptions, TokenStore, build_store, store_fingerprint
 from glassformer.errors import ConfigError, DataError, GlassformerError
 from glassformer.text import Labelled, Lines, Pairs, Tokenizer, open_corpus
 
@@ -172,7 +172,7 @@ def _store(
     corpus = open_corpus(files, Path())
     stream = config.model.family == "decoder-only"
     options = StoreOptions(stream=stream, keep_text=config.tokenizer.dropout > 0, labels=labels)
-    name = f"{corpus.fingerprint[:12]}-{tokenizer.fingerprint[:12]}"
+    name = store_fingerprint(corpus, tokenizer, config.data, options)[:24]
     folder = runs / STORES / name
     folder.parent.mkdir(parents=True, exist_ok=True)
     notice(f"reading {corpus.name}")

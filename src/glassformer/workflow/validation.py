@@ -25,7 +25,8 @@ def decode_validation(config: RunConfig, tokenizer: Tokenizer, corpus: object) -
     def decode(model: Transformer, stop: Callable[[], bool]) -> TextScores | None:
         if not isinstance(model, EncoderDecoder):
             return TextScores({}, ())
-        translator = Translator(model, tokenizer)
+        language = config.data.langs[1] if tokenizer.languages and len(config.data.langs) == 2 else None
+        translator = Translator(model, tokenizer, language=language)
         found = _translate(translator, sources, config.decode, stop)
         if found is None:
             return None
