@@ -37,6 +37,8 @@ format: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks.attention_cost
+	$(BIN)/python -m benchmarks.store_memory
+	$(BIN)/python -m benchmarks.train_speed
 
 dist: setup
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

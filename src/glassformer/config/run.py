@@ -61,6 +61,7 @@ def resolve(table: Mapping[str, object], where: str) -> RunConfig:
             )
         tokenizer = tables.get("tokenizer", {})
         wanted = tokenizer.get("vocab_size") if isinstance(tokenizer, dict) else None
-        size = wanted or TokenizerConfig().vocab_size
+        # What is no size is told once, as a mistake of [tokenizer].
+        size = wanted if type(wanted) is int and wanted > 0 else TokenizerConfig().vocab_size
         tables["model"] = preset_table(preset) | {"vocab_size": size} | model
     return read(RunConfig, tables, where)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from glassformer.nn.shapes import Rows, Targets
 
@@ -79,6 +80,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         return smoothed, nll
 
     @staticmethod
+    @once_differentiable  # a second derivative would be silently wrong
     def backward(ctx: Any, factor: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         scaled = (None if saved is None else saved * factor for saved in ctx.saved_tensors)
         return (*scaled, None, None)
