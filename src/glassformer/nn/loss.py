@@ -14,7 +14,7 @@ from torch.autograd.function import once_differentiable
 
 from glassformer.nn.shapes import Rows, Targets
 
-CHUNK_ROWS = 1024
+CHUNK_ROWS = 256
 """Rows whose logits are in memory at once: enough for a fast product, few enough for the cache."""
 
 
@@ -63,12 +63,9 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         for start in range(0, len(hidden), CHUNK_ROWS):
             rows = slice(start, start + CHUNK_ROWS)
             logits = F.linear(hidden[rows], weight, bias)
-            loss = cross_entropy(logits, targets[rows], smoothing)
+            loss, slope = _loss_and_slope(logits, targets[rows, None], smoothing)
             smoothed += loss.smoothed
             nll += loss.nll
-            if not any(ctx.needs_input_grad):
-                continue
-            slope = _slope(logits, targets[rows], smoothing)
             if grad_hidden is not None:
                 torch.mm(slope, weight, out=grad_hidden[rows])
             if grad_weight is not None:
@@ -86,9 +83,18 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         return (*scaled, None, None)
 
 
-def _slope(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
-    """The gradient of the loss by the logits: softmax less the smoothed target. Overwrites the logits."""
-    slope = torch.softmax(logits, -1, out=logits) if not logits.requires_grad else logits.softmax(-1)
-    slope -= smoothing / logits.size(-1)
-    at_target = targets[:, None]
-    return slope.scatter_add_(-1, at_target, slope.new_full(at_target.shape, smoothing - 1))
+def _loss_and_slope(logits: Tensor, targets: Tensor, smoothing: float) -> tuple[Loss, Tensor]:
+    """The loss of rows of logits, and its gradient by them: softmax less the smoothed target.
+
+    The exponentials are computed once and serve both. Overwrites the logits.
+    """
+    at_target, mean = logits.gather(-1, targets), logits.mean(-1, keepdim=True)
+    highest = logits.amax(-1, keepdim=True)
+    exponentials = logits.sub_(highest).exp_()
+    partition = exponentials.sum(-1, keepdim=True)
+    log_partition = partition.log() + highest
+    nll = (log_partition - at_target).sum()
+    smoothed = (1 - smoothing) * nll + smoothing * (log_partition - mean).sum()
+    slope = exponentials.div_(partition).sub_(smoothing / logits.size(-1))
+    slope.scatter_add_(-1, targets, slope.new_full(targets.shape, smoothing - 1))
+    return Loss(smoothed, nll), slope
