@@ -1,0 +1,153 @@
+"""Translation quality on Multi30k, in the way the papers count, and how many minutes it takes.
+
+    python -m benchmarks.multi30k [--languages de fr] [--recipes glassformer paper] [--seeds 1 2 3]
+                                  [--data FOLDER] [--runs FOLDER] [--out FOLDER] [--processes 2]
+
+For each recipe, language and seed a run is trained (or taken up where it stopped), its weights chosen on the
+validation set, and test2016 translated with a beam of 5. Writes ``results.json``, ``table.md`` and a plot of
+validation BLEU against minutes. *Tokenised lower-cased* is BLEU over Moses tokens, as Wu et al. 2021 count;
+beside it stands sacreBLEU of the detokenised text, lower-cased, with its signature.
+"""
+
+import argparse
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from matplotlib.figure import Figure
+from sacremoses import MosesDetokenizer
+
+from benchmarks.measure import environment, write_results
+from benchmarks.recipe_runs import RECIPES, RESULTS, SHARED, Trained, prepare, train
+from glassformer.decoding import Translator
+from glassformer.evaluation.scores import Score, text_scores, tokenized_bleu
+from glassformer.text.lines import read_lines
+from glassformer.training.plots import COLOURS
+
+PUBLISHED = {"de": 41.02, "fr": 61.80}
+"""Transformer-Tiny in Wu et al. 2021 (arXiv 2105.14462), test2016, tokenised lower-cased."""
+NAMES = {"glassformer": "recipes/multi30k/glassformer.toml", "paper": "recipe of Wu et al. 2021"}
+TEST = "test_2016_flickr"
+
+
+class Outcome(NamedTuple):
+    """What one run came to."""
+
+    recipe: str
+    language: str
+    seed: int
+    minutes: float
+    tokenised: Score
+    sacrebleu: Score
+    curve: list[tuple[float, float]]
+    """Minutes and validation BLEU."""
+
+
+def judge(run: Path, words: Path, raw: Path, language: str) -> tuple[Score, Score]:
+    """Both kinds of BLEU on test2016."""
+    sources = list(read_lines(words / f"{TEST}.en"))
+    references = [[line] for line in read_lines(words / f"{TEST}.{language}")]
+    found = [one.text for one in Translator.from_pretrained(run).translate(sources, beam=5)]
+    plain = MosesDetokenizer(lang=language).detokenize
+    texts = [plain(text.split()) for text in found]
+    originals = [[line.strip()] for line in read_lines(raw / f"{TEST}.{language}.gz")]
+    return tokenized_bleu(found, references), text_scores(texts, originals, lowercase=True).bleu
+
+
+def curve(done: Trained) -> list[tuple[float, float]]:
+    """Minutes and validation BLEU; steps are taken to last equally long."""
+    each = done.minutes / done.steps
+    return [(float(line["step"]) * each, float(line["bleu"])) for line in done.validations if "bleu" in line]
+
+
+def table(outcomes: Sequence[Outcome]) -> str:
+    """One row per recipe and language: the median over seeds, the least and the most."""
+    lines = [
+        "| | recipe | seeds | tokenised lower-cased BLEU | sacreBLEU, lower-cased | minutes |",
+        "|---|---|--:|--:|--:|--:|",
+    ]
+    for language, recipe in sorted({(one.language, one.recipe) for one in outcomes}):
+        rows = [one for one in outcomes if (one.language, one.recipe) == (language, recipe)]
+        tokenised, sacre = ([getattr(one, key).value for one in rows] for key in ("tokenised", "sacrebleu"))
+        minutes = statistics.median(one.minutes for one in rows)
+        lines.append(
+            f"| En→{language.capitalize()} | {NAMES[recipe]} | {len(rows)} | {_spread(tokenised)} | "
+            f"{_spread(sacre)} | {minutes:.0f} |"
+        )
+    published = ", ".join(f"En→{key.capitalize()} {value}" for key, value in PUBLISHED.items())
+    signatures = sorted({one.sacrebleu.signature for one in outcomes})
+    return "\n".join(
+        [*lines, "", f"Published (Wu et al. 2021): {published}. Signature: `{'`, `'.join(signatures)}`"]
+    )
+
+
+def _spread(values: Sequence[float]) -> str:
+    return f"{statistics.median(values):.2f} ({min(values):.2f} – {max(values):.2f})"
+
+
+def draw(outcomes: Sequence[Outcome], folder: Path) -> None:
+    """Validation BLEU against minutes, one picture for all."""
+    figure = Figure(figsize=(7, 4))
+    axes = figure.add_subplot()
+    kinds = sorted({(one.language, one.recipe) for one in outcomes})
+    for one in outcomes:
+        index = kinds.index((one.language, one.recipe))
+        first = one is next(o for o in outcomes if (o.language, o.recipe) == kinds[index])
+        label = f"En→{one.language.capitalize()}, {NAMES[one.recipe]}" if first else None
+        axes.plot(*zip(*one.curve, strict=True), color=COLOURS[index], label=label, linewidth=1.2)
+    axes.set_xlabel("minutes of training on two cores")
+    axes.set_ylabel("BLEU on the validation set")
+    axes.grid(visible=True, alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
+    figure.savefig(folder / "plot.svg", metadata={"Date": None})
+    figure.savefig(folder / "plot.png", dpi=150)
+
+
+def main() -> None:
+    """Train what is asked for, then judge and draw."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--languages", nargs="+", choices=("de", "fr"), default=["de", "fr"])
+    parser.add_argument("--recipes", nargs="+", choices=tuple(NAMES), default=["glassformer"])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--data", type=Path, default=SHARED / "multi30k")
+    parser.add_argument("--runs", type=Path, default=Path("runs") / "multi30k")
+    parser.add_argument("--out", type=Path, default=RESULTS / "multi30k")
+    parser.add_argument("--processes", type=int, default=2)
+    given = parser.parse_args()
+    words = (given.runs / "data").absolute()
+    prepare("multi30k", given.data, words)
+    outcomes = []
+    for recipe in given.recipes:
+        for language in given.languages:
+            for seed in given.seeds:
+                outcomes.append(_one(given, words, recipe, language, seed))
+                _write(outcomes, given.out)
+    print(table(outcomes))
+
+
+def _write(outcomes: Sequence[Outcome], folder: Path) -> None:
+    write_results(folder, {"environment": environment(), "runs": [one._asdict() for one in outcomes]})
+    (folder / "table.md").write_text(table(outcomes) + "\n", encoding="utf-8")
+    draw(outcomes, folder)
+
+
+def _one(given: argparse.Namespace, words: Path, recipe: str, language: str, seed: int) -> Outcome:
+    settings = {
+        "data.train.tgt": words / f"train.{language}",
+        "data.train.src": words / "train.en",
+        "data.valid.tgt": words / f"val.{language}",
+        "data.valid.src": words / "val.en",
+        "data.langs": f'["en","{language}"]',
+        "train.seed": seed,
+    }
+    config = RECIPES / "multi30k" / f"{recipe}.toml"
+    done = train(config, given.runs, f"{recipe}-{language}-{seed}", settings, processes=given.processes)
+    tokenised, sacre = judge(done.path, words, given.data, language)
+    print(f"{recipe} en-{language} seed {seed}: {tokenised.value:.2f} after {done.minutes:.0f} minutes")
+    return Outcome(recipe, language, seed, round(done.minutes, 1), tokenised, sacre, curve(done))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""Make the shipped model of a trained run: numbers as int8, judged as stored, with a card.
+
+python recipes/en-fr/ship.py runs/en-fr-01 recipes/en-fr/data src/glassformer/pretrained/en-fr
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+from glassformer.checkpoint import save_model
+from glassformer.config import RunConfig, load
+from glassformer.decoding import Translator
+from glassformer.evaluation import Evaluation, evaluate
+from glassformer.nn import parameter_count
+from glassformer.text.lines import read_lines
+from glassformer.workflow.card import describe
+
+
+def main(run: Path, data: Path, out: Path) -> None:
+    """Judge the model as it will be loaded, then write it."""
+    trained = Translator.from_pretrained(run)
+    model = trained.models[0]
+    with tempfile.TemporaryDirectory() as folder:
+        stored = Path(folder) / "model"
+        save_model(stored, model, trained.tokenizer, card="", storage="int8")
+        found = judge(Translator.from_pretrained(stored), data)
+    settings = load(RunConfig, run / "config.toml")
+    figures = f"{describe(model.config)}, {parameter_count(model):,} parameters"
+    save_model(
+        out, model, trained.tokenizer, card=card(figures, settings, found), storage="int8", replace=True
+    )
+    print(f"{out}: BLEU {found.scores.bleu.value:.1f}, {size(out) / 1e6:.1f} MB")
+
+
+def judge(translator: Translator, data: Path) -> Evaluation:
+    """Scores on the held-out slice with all its references; a blank line is no reference."""
+    sources = list(read_lines(data / "test.en"))
+    columns = [list(read_lines(path)) for path in sorted(data.glob("test.fr.*"))]
+    references = [[line for line in row if line] for row in zip(*columns, strict=True)]
+    return evaluate(translator, sources, references)
+
+
+def size(directory: Path) -> int:
+    """Bytes of all files."""
+    return sum(path.stat().st_size for path in directory.iterdir())
+
+
+def card(figures: str, settings: RunConfig, found: Evaluation) -> str:
+    """The README.md of the model."""
+    scores, train = found.scores, settings.train
+    rows = [
+        f"| {name} | {score.value:.1f} | `{score.signature}` |"
+        for name, score in (("BLEU", scores.bleu), ("chrF", scores.chrf), ("TER", scores.ter))
+    ]
+    buckets = [f"| {each.words} | {each.sentences:,} | {each.bleu:.1f} |" for each in found.buckets]
+    return "\n".join(
+        [
+            "# English → French, for short everyday sentences",
+            "",
+            f"{figures}, stored as int8 with one scale per row.",
+            f"Trained with `recipes/en-fr` of Glassformer: {train.steps:,} updates of about "
+            f"{train.batch_tokens:,} tokens, {train.optimizer}, seed {train.seed}.",
+            "",
+            "## Data and licence",
+            "",
+            "- Sentence pairs of the Tatoeba Project as paired by www.manythings.org/anki: **CC BY 2.0**, "
+            "attribution: www.manythings.org/anki and tatoeba.org.",
+            "- 30,000 pairs of Glassformer's phrasebook: Apache-2.0.",
+            "- The weights may be used under CC BY 2.0 with the attribution above.",
+            "",
+            "## Scores",
+            "",
+            f"{scores.sentences:,} English sentences of Tatoeba that were not trained on, with all their "
+            f"references; beam {settings.decode.beam}, weights as stored.",
+            "",
+            "| | | signature |",
+            "|---|---|---|",
+            *rows,
+            "",
+            "| words of the source | sentences | BLEU |",
+            "|---|---|---|",
+            *buckets,
+            "",
+            "## Limits",
+            "",
+            "- It has seen short everyday sentences (six words on average) and knows their words. "
+            "Long, technical, historical or literary text comes out badly, rare names may be misspelt.",
+            "- English leaves open what French must say (tu or vous, genders, tenses): it picks one.",
+            "- Its sentences were written by volunteers and hold their habits and prejudices.",
+            "",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:]))
