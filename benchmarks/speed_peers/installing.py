@@ -16,6 +16,7 @@ FOLDER = Path(__file__).parents[1] / "peers"
 
 RECIPES: dict[str, list[list[str]]] = {
     "marian": [["transformers==5.22.2"]],
+    "ctranslate2": [["ctranslate2==4.8.4"]],
     "joeynmt": [
         ["--no-deps", "joeynmt==2.3.0"],  # it wants protobuf < 3.21
         ["importlib_metadata", "matplotlib", "packaging", "plotly", "pyyaml", "sacrebleu"],

@@ -51,8 +51,12 @@ def save_model(
     card: str,
     storage: Storage = "float32",
     replace: bool = False,
+    extras: Mapping[str, bytes] | None = None,
 ) -> None:
-    """Write a model directory, whole or not at all; a tied matrix is written once."""
+    """Write a model directory, whole or not at all; a tied matrix is written once.
+
+    ``extras`` are further files by name, for what is no part of the model: see ``read_extra``.
+    """
     parameters = dict(model.named_parameters())
     if wrong := not_finite(parameters):
         raise CheckpointError(f"{directory}: {wrong[0]!r} is not finite; such a model is not saved")
@@ -64,6 +68,8 @@ def save_model(
         write_file(folder / CARD, [card.encode()])
         if tokenizer is not None:
             tokenizer.save(folder / TOKENIZER)
+        for name, content in (extras or {}).items():
+            write_file(folder / name, [content])
 
     size = sum(tensor.type.n_bytes for tensor in tensors.values())
     write_directory(directory, write, replace=replace, expected_size=size)

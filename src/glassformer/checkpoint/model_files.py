@@ -4,6 +4,8 @@ config.json        the architecture
 model.safetensors  every parameter once; how it is stored is in the header
 tokenizer.json     the vocabulary; a model of images has none
 README.md          the model card, which its reader may edit
+decode.json        how the model is best asked; may be missing
+shortlist.safetensors  target tokens worth considering for each source token; may be missing
 manifest.json      format version, size and SHA-256 of each
 """
 
@@ -15,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from glassformer.checkpoint.manifest import MANIFEST, Manifest, read_manifest
-from glassformer.checkpoint.reading import json_object, open_regular, read_bounded
+from glassformer.checkpoint.reading import JSON_LIMIT, json_object, open_regular, read_bounded
 from glassformer.checkpoint.storage import STORAGES, Storage, stored_types
 from glassformer.checkpoint.tensor_file import RawTensor, TensorFile, check_types, open_tensors
 from glassformer.config import ModelConfig, read
@@ -112,6 +114,12 @@ def read_tokenizer(files: ModelFiles) -> "Tokenizer | None":
         if size > room:
             raise CheckpointError(f"{path}: {size} {side}tokens, but the model of {CONFIG} knows {room}")
     return tokenizer
+
+
+def read_extra(directory: Path, name: str, limit: int = JSON_LIMIT) -> bytes | None:
+    """A file that a model directory may have besides, as it was written; None where it has none."""
+    manifest = _manifest(directory)
+    return manifest.read(directory, name, limit) if name in manifest.files else None
 
 
 def resolve_model_directory(path: Path | str) -> Path:

@@ -84,7 +84,7 @@ class Specials(NamedTuple):
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> "Specials":
         """Those of a tokenizer."""
-        n_control = tokenizer.vocabulary.n_control
+        n_control = tokenizer.n_control
         t = tokenizer
         return cls(t.pad_id, t.bos_id, t.eos_id, t.mask_id, n_control, t.size)
 

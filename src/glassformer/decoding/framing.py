@@ -45,11 +45,15 @@ class Framing:
             raise InputError("a prefix belongs to one sentence; set split = false")
         return [split_sentences(text) for text in texts]
 
-    def queries(self, cut: Sequence[Sequence[Segment]], wishes: Wishes) -> dict[Key, Query]:
-        """A query for each sentence that is not blank."""
+    def queries(
+        self, cut: Sequence[Sequence[Segment]], wishes: Wishes, *, split: bool = False
+    ) -> dict[Key, Query]:
+        """A query for each sentence that is not blank; ``split`` says that they were texts before."""
         keys = [(i, j) for i, segments in enumerate(cut) for j in range(len(segments))]
         sentences = [cut[i][j].text for i, j in keys]
-        sources = self.sources(sentences, wishes.language, [place(i, len(cut)) for i, _ in keys])
+        what = "a sentence" if split else "a source"
+        names = [f"{place(i, len(cut))}{what}" for i, _ in keys]
+        sources = self.sources(sentences, wishes.language, names)
         prefixes = self._prefixes(wishes.prefix, len(cut))
         forbidden = self._phrases(wishes.forbidden)
         return {
@@ -61,14 +65,15 @@ class Framing:
         }
 
     def sources(
-        self, texts: Sequence[str], language: str | None = None, places: Sequence[str] | None = None
+        self, texts: Sequence[str], language: str | None = None, names: Sequence[str] | None = None
     ) -> list[tuple[int, ...]]:
-        """The source ids of each text; none at all for a blank one."""
+        """The source ids of each text, none at all for a blank one; messages call them by their names."""
         tag = self._tag(language or self.language)
-        places = [place(i, len(texts)) for i in range(len(texts))] if places is None else places
+        before, after = self.tokenizer.source_before, self.tokenizer.source_after
+        names = [f"{place(i, len(texts))}a source" for i in range(len(texts))] if names is None else names
         return [
-            self._fitting((*tag, *ids, self.tokenizer.eos_id), f"{where}a source") if ids else ()
-            for ids, where in zip(self.tokenizer.encode_source(texts), places, strict=True)
+            self._fitting((*tag, *before, *ids, *after), name) if ids else ()
+            for ids, name in zip(self.tokenizer.encode_source(texts), names, strict=True)
         ]
 
     def targets(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
@@ -90,7 +95,7 @@ class Framing:
         if len(ids) > self.max_length:
             raise InputError(
                 f"{what} of {len(ids)} tokens is longer than max_length = {self.max_length}; "
-                "split it, or train with a larger max_length"
+                f"{'shorten' if what.endswith('sentence') else 'split'} it, or train with a larger max_length"
             )
         return ids
 
@@ -98,7 +103,7 @@ class Framing:
         texts = [prefix] * n if isinstance(prefix, str) else list(prefix)
         if len(texts) != n:
             raise InputError(f"{len(texts)} prefixes for {n} texts; give one for each, or one for all")
-        return [tuple(ids) for ids in self.tokenizer.encode_target(texts)]
+        return [(*self.tokenizer.target_before, *ids) for ids in self.tokenizer.encode_target(texts)]
 
     def _phrases(self, texts: Sequence[str]) -> tuple[tuple[int, ...], ...]:
         if isinstance(texts, str):

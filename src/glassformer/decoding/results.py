@@ -55,6 +55,8 @@ class Text:
     """Between words, where it was asked for."""
     alternatives: tuple["Text", ...] = ()
     """The next best results."""
+    engine: str = ""
+    """What ran: the native engine, its precision and kernels, or ``pytorch``; empty where no model did."""
 
     def __str__(self) -> str:
         return self.text

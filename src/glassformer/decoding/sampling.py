@@ -14,7 +14,7 @@ from glassformer.config import DecodeConfig
 from glassformer.decoding.constraints import Rules
 from glassformer.decoding.hypothesis import Beginning, Hypothesis, Query, Specials
 from glassformer.decoding.penalties import LengthPenalty
-from glassformer.decoding.step import Stepper
+from glassformer.decoding.step import Steps
 from glassformer.errors import InputError
 
 NEVER = float("-inf")
@@ -58,7 +58,7 @@ class Sampling:
 
     def __init__(
         self,
-        stepper: Stepper,
+        stepper: Steps,
         queries: Sequence[Query],
         limits: Sequence[int],
         config: DecodeConfig,
@@ -91,6 +91,26 @@ class Sampling:
     def done(self) -> bool:
         """Whether every sample is complete."""
         return not self._live
+
+    @property
+    def newest(self) -> Tensor:
+        """The ids that the next step feeds, one for each row."""
+        return self._last
+
+    @property
+    def live(self) -> frozenset[int]:
+        """The queries that are not done."""
+        return frozenset(self._owners[sample] for sample in self._live)
+
+    def drop(self, query: int) -> None:
+        """Stop drawing for a query; it gets no more results."""
+        stay = [place for place, sample in enumerate(self._live) if self._owners[sample] != query]
+        self._tokens, self._log_probabilities = self._tokens[stay], self._log_probabilities[stay]
+        self._last = self._last[stay]
+        self._live = [self._live[place] for place in stay]
+        self._rules.keep(stay)
+        if stay:
+            self._stepper.keep(torch.tensor(stay))
 
     def results(self) -> list[list[Hypothesis]]:
         """For each query its samples, best first; the same output may occur twice."""

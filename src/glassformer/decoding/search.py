@@ -19,7 +19,7 @@ from glassformer.decoding.hypothesis import Beginning, Hypothesis, Query, Specia
 from glassformer.decoding.penalties import LengthPenalty, coverage_penalty
 from glassformer.decoding.required import RequiredTerms
 from glassformer.decoding.selection import Candidates, select
-from glassformer.decoding.step import Stepper
+from glassformer.decoding.step import Steps
 
 NEVER = float("-inf")
 
@@ -46,7 +46,7 @@ class BeamSearch:
 
     def __init__(
         self,
-        stepper: Stepper,
+        stepper: Steps,
         queries: Sequence[Query],
         limits: Sequence[int],
         config: DecodeConfig,
@@ -75,6 +75,22 @@ class BeamSearch:
     def done(self) -> bool:
         """Whether every input has its results."""
         return not self._live
+
+    @property
+    def newest(self) -> Tensor:
+        """The ids that the next step feeds, one for each row."""
+        return self._last
+
+    @property
+    def live(self) -> frozenset[int]:
+        """The queries that are not done."""
+        return frozenset(self._live)
+
+    def drop(self, query: int) -> None:
+        """Stop searching for a query, at any time after the first step; it gets no more results."""
+        n, width = self._total.shape
+        stay = [place for place, other in enumerate(self._live) if other != query]
+        self._reorder(torch.arange(width).expand(n, width), stay)
 
     def results(self) -> list[list[Hypothesis]]:
         """For each query its hypotheses, best first: at least one, at most ``nbest``."""

@@ -6,22 +6,21 @@ probabilities are over that list alone: they are a little higher than those over
 """
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+from typing import Any
 
 import numpy as np
-import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
-from torch import Tensor
+from safetensors.numpy import load, save
 
 from glassformer.decoding.hypothesis import Query, Specials
 from glassformer.errors import CheckpointError
-from glassformer.nn.output import OutputProjection
-from glassformer.nn.shapes import Hidden
 
 Ints = NDArray[np.int64]
+FILE = "shortlist.safetensors"
+LIMIT = 200_000_000
+"""Bytes of such a file at most."""
+
 _FORMAT = "glassformer-shortlist-1"
 
 
@@ -44,12 +43,29 @@ class Shortlist:
         """
         found = np.array(list(pairs), dtype=np.int64).reshape(-1, 2)
         unique, counts = np.unique(found, axis=0, return_counts=True)
-        ranked = unique[np.lexsort((unique[:, 1], -counts, unique[:, 0]))]
+        occurrences = np.bincount(found[:, 1])
+        return cls.of_weights(
+            unique, counts, occurrences, n_source_ids, per_source=per_source, frequent=frequent
+        )
+
+    @classmethod
+    def of_weights(
+        cls,
+        pairs: Ints,
+        weights: NDArray[Any],
+        occurrences: Ints,
+        n_source_ids: int,
+        *,
+        per_source: int = 20,
+        frequent: int = 100,
+    ) -> "Shortlist":
+        """From distinct pairs (n, 2), how strongly each belongs together, and how often target ids occur."""
+        ranked = pairs[np.lexsort((pairs[:, 1], -weights, pairs[:, 0]))]
         starts = np.searchsorted(ranked[:, 0], np.arange(n_source_ids + 1))
         kept = np.arange(len(ranked)) - starts[ranked[:, 0]] < per_source
         sizes = np.bincount(ranked[kept, 0], minlength=n_source_ids)
-        targets, occurrences = np.unique(found[:, 1], return_counts=True)
-        always = np.sort(targets[np.lexsort((targets, -occurrences))][:frequent])
+        seen = np.flatnonzero(occurrences)
+        always = np.sort(seen[np.argsort(-occurrences[seen], kind="stable")][:frequent])
         return cls(np.concatenate([[0], np.cumsum(sizes)]), ranked[kept, 1], always)
 
     def candidates(self, source: Sequence[int]) -> Ints:
@@ -57,66 +73,42 @@ class Shortlist:
         lists = [self.targets[self.offsets[i] : self.offsets[i + 1]] for i in set(source)]
         return np.unique(np.concatenate([self.always, *lists]))
 
-    def rows(
-        self, queries: Sequence[Query], specials: Specials, outputs: Sequence[OutputProjection]
-    ) -> "ShortlistedRows":
-        """The lists of a batch, one row for each query; what a query demands is always on its list."""
-        lists = [
+    def lists(self, queries: Sequence[Query], specials: Specials) -> list[Ints]:
+        """The sorted ids of each query; what a query demands is always on its list."""
+        return [
             np.union1d(self.candidates(query.ids), [specials.end, *query.prefix, *sum(query.required, ())])
             for query in queries
         ]
-        ids = np.unique(np.concatenate(lists))
-        allowed = np.stack([np.isin(ids, listed, assume_unique=True) for listed in lists])
-        return ShortlistedRows(torch.from_numpy(ids), torch.from_numpy(allowed), outputs)
 
-    def save(self, path: Path) -> None:
-        """Write a safetensors file."""
-        arrays = {"offsets": self.offsets, "targets": self.targets, "always": self.always}
-        save_file(arrays, path, metadata={"format": _FORMAT})
+    def to_bytes(self) -> bytes:
+        """A safetensors file."""
+        largest = max(self.targets.max(initial=0), self.always.max(initial=0))
+        ids = np.uint16 if largest < 1 << 16 else np.uint32
+        small = {
+            "offsets": self.offsets.astype(np.uint32),
+            "targets": self.targets.astype(ids),
+            "always": self.always.astype(ids),
+        }
+        return save(small, metadata={"format": _FORMAT})
 
     @classmethod
-    def load(cls, path: Path) -> "Shortlist":
-        """Read a file that ``save`` wrote."""
+    def from_bytes(cls, data: bytes, where: str, n_source_ids: int, vocab_size: int) -> "Shortlist":
+        """What ``to_bytes`` gave, if it is for a model with so many ids."""
         try:
-            arrays = load_file(path)
+            arrays = {name: np.asarray(array, dtype=np.int64) for name, array in load(data).items()}
             found = cls(arrays["offsets"], arrays["targets"], arrays["always"])
-        except FileNotFoundError:
-            raise CheckpointError(f"{path}: there is no such file") from None
-        except (KeyError, SafetensorError) as error:
-            raise CheckpointError(f"{path}: no shortlist ({error})") from None
-        rising = np.all(np.diff(found.offsets) >= 0) and np.all(np.diff(found.always) > 0)
-        if not (
-            rising
-            and len(found.offsets)
-            and found.offsets[0] == 0
-            and found.offsets[-1] == len(found.targets)
-        ):
-            raise CheckpointError(f"{path}: the arrays of this shortlist do not fit together")
+        except (KeyError, ValueError, SafetensorError) as error:
+            raise CheckpointError(f"{where}: no shortlist ({error})") from None
+        if not found._fits(n_source_ids, vocab_size):
+            raise CheckpointError(f"{where}: the arrays of this shortlist fit neither together nor the model")
         return found
 
-
-class ShortlistedRows:
-    """The part of the vocabulary that a batch needs, and which of it each row may use."""
-
-    def __init__(self, ids: Tensor, allowed: Tensor, outputs: Sequence[OutputProjection]) -> None:
-        self.ids = ids
-        self.vocab_size = len(outputs[0].weight)
-        self._allowed = allowed  # (rows, ids)
-        self._weights = [output.weight[ids] for output in outputs]
-        self._biases = [None if output.bias is None else output.bias[ids] for output in outputs]
-
-    def log_probabilities(self, hidden: Sequence[Hidden]) -> Tensor:
-        """Over the whole vocabulary, -inf off the list: (rows, V)."""
-        logits = [
-            F.linear(x[:, -1], weight, bias).float().masked_fill(~self._allowed, float("-inf"))
-            for x, weight, bias in zip(hidden, self._weights, self._biases, strict=True)
-        ]
-        mean = torch.stack([each.log_softmax(-1) for each in logits]).logsumexp(0)
-        mean -= float(np.log(len(logits)))
-        everything = mean.new_full((len(mean), self.vocab_size), float("-inf"))
-        everything[:, self.ids] = mean
-        return everything
-
-    def keep(self, rows: Tensor) -> None:
-        """Row i becomes what row ``rows[i]`` was."""
-        self._allowed = self._allowed.index_select(0, rows)
+    def _fits(self, n_source_ids: int, vocab_size: int) -> bool:
+        """Whether every source id has a list, and every list only ids of the vocabulary."""
+        arrays = (self.offsets, self.targets, self.always)
+        if any(array.ndim != 1 for array in arrays) or len(self.offsets) != n_source_ids + 1:
+            return False
+        ids = np.concatenate([self.targets, self.always])
+        known = bool(np.all((ids >= 0) & (ids < vocab_size)))
+        rising = bool(np.all(np.diff(self.offsets) >= 0) and np.all(np.diff(self.always) > 0))
+        return known and rising and self.offsets[0] == 0 and self.offsets[-1] == len(self.targets)

@@ -7,18 +7,38 @@ them has read and said so far is in the caches that a ``Stepper`` holds, never i
 import math
 from collections.abc import Sequence
 from contextlib import ExitStack
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from glassformer.decoding.hypothesis import Query, Specials
 from glassformer.decoding.observe import head_means
-from glassformer.decoding.shortlist import Shortlist, ShortlistedRows
+from glassformer.decoding.shortlist import Shortlist
+from glassformer.decoding.shortlisted import ShortlistedRows
 from glassformer.errors import InputError
 from glassformer.nn import Cache, DecoderOnly, EncoderDecoder, MultiHeadAttention, padding_mask
 from glassformer.nn.shapes import Hidden, PaddingMask
 
 Decodable = EncoderDecoder | DecoderOnly
+
+
+class Steps(Protocol):
+    """Rows that a search or a sampling can move on, whoever else shares the pass through the model."""
+
+    attention: Tensor | None
+
+    def start(self, queries: Sequence[Query], /) -> Tensor:
+        """One row for each query; gives the ids to feed first."""
+
+    def log_probabilities(self, last_ids: Tensor, /) -> Tensor:
+        """For each row, given its newest token, the log-probability of every next one: (rows, V)."""
+
+    def keep(self, rows: Tensor, /) -> None:
+        """Row i becomes what row ``rows[i]`` was: inputs leave the batch, or get more rows."""
+
+    def continue_from(self, rows: Tensor, /) -> None:
+        """The same when each row continues one of the *same* input, whose memory need not be copied."""
 
 
 class Stepper:
@@ -49,7 +69,7 @@ class Stepper:
             member.start(queries, self.specials)
         if self._shortlist is not None:
             outputs = [member.model.output for member in self._members]
-            self._listed = self._shortlist.rows(queries, self.specials, outputs)
+            self._listed = ShortlistedRows(self._shortlist.lists(queries, self.specials), outputs)
         if isinstance(self._members[0], _FromSource):
             return torch.full((len(queries),), self.specials.start)
         return torch.tensor([query.ids[-1] for query in queries])

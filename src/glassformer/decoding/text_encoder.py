@@ -9,7 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from glassformer.decoding.generation import budgeted, evaluating
+from glassformer.decoding.explaining import Explainable
+from glassformer.decoding.generation import evaluating
+from glassformer.decoding.planning import budgeted
 from glassformer.decoding.pretrained import load_family, save
 from glassformer.decoding.step import source_batch
 from glassformer.decoding.wording import check_texts, place
@@ -38,7 +40,7 @@ class Label:
     probability: float
 
 
-class TextEncoder:
+class TextEncoder(Explainable):
     """An encoder-only model and how to ask it. Threads may share one.
 
     A text stands between ``<s>`` and ``</s>``. A blank text is not shown to the model: it has no labels,
@@ -63,15 +65,15 @@ class TextEncoder:
 
     @torch.inference_mode()
     def fill(self, texts: Sequence[str], *, top: int = 5, marker: str = MARKER) -> list[list[list[Guess]]]:
-        """For each text, for each marker in it, the most probable tokens, best first."""
+        """For each marker of each text the most probable tokens, best first; a blank text has none."""
         rows = [self._marked(i, text, marker, len(texts)) for i, text in enumerate(check_texts(texts))]
-        mask_id, n_control = self.tokenizer.mask_id, self.tokenizer.vocabulary.n_control
+        mask_id, silent = self.tokenizer.mask_id, sorted(self.tokenizer.control_ids)
         found: list[list[list[Guess]]] = [[] for _ in rows]
         for batch, hidden, _ in self._encoded(rows):
             for row, i in enumerate(batch):
                 blanks = [at for at, token in enumerate(rows[i]) if token == mask_id]
                 logits = self.model.guessed(hidden[row : row + 1, blanks])[0].float()
-                logits[:, :n_control] = float("-inf")
+                logits[:, silent] = float("-inf")
                 logits[:, self.tokenizer.size :] = float("-inf")
                 best = logits.softmax(-1).topk(min(top, logits.size(-1)), dim=-1)
                 found[i] = [self._guesses(*pair) for pair in zip(best.indices, best.values, strict=True)]
@@ -147,8 +149,12 @@ class TextEncoder:
         return [self.tokenizer.bos_id, *ids, self.tokenizer.eos_id]
 
     def _marked(self, i: int, text: str, marker: str, n: int) -> list[int]:
-        """The ids of a text in which markers stand for blanks."""
+        """The ids of a text in which markers stand for blanks; none for a blank text."""
+        if not marker:
+            raise InputError("a marker cannot be empty; name one, such as [MASK]")
         first, *others = self.tokenizer.encode_batch(text.split(marker))
+        if not others and not first:
+            return []
         if not others:
             raise InputError(f"{place(i, n)}there is no {marker} to fill; write it where a word is missing")
         ids = [*first]

@@ -3,31 +3,33 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Self, Unpack, overload
+from typing import TYPE_CHECKING, Self, Unpack, overload
 
 from glassformer.config import DecodeConfig
 from glassformer.config.decode import DecodeOptions
 from glassformer.decoding.alignment import (
     Pairs,
     Reading,
-    choose_layer,
-    cross_attention,
     default_reading,
     same_tokens,
-    token_weights,
 )
+from glassformer.decoding.defaults import FILE as DEFAULTS
+from glassformer.decoding.defaults import AlignmentLayer, Defaults
+from glassformer.decoding.engines import EngineChoice, Engines, Native
+from glassformer.decoding.explaining import Explainable
 from glassformer.decoding.framing import Framing, Key, Terms, Wishes
-from glassformer.decoding.generation import Decoder, evaluating
 from glassformer.decoding.hypothesis import Hypothesis, Query
 from glassformer.decoding.paragraphs import NOTHING, join_texts
-from glassformer.decoding.pretrained import load_family, save
+from glassformer.decoding.pretrained import load_family, main_directory, open_family, read_shortlist, save
 from glassformer.decoding.results import Scored, Streamed, Translation
-from glassformer.decoding.scoring import Target, score_targets
+from glassformer.decoding.shortlist import FILE as SHORTLIST
 from glassformer.decoding.shortlist import Shortlist
 from glassformer.decoding.splitting import Segment
+from glassformer.decoding.targets import Target
 from glassformer.decoding.wording import (
     UNREAD,
     check_texts,
+    input_warnings,
     scored,
     settings,
     specials_of,
@@ -35,14 +37,16 @@ from glassformer.decoding.wording import (
     text_of,
     word_alignment,
 )
+from glassformer.engine import Precision
 from glassformer.errors import InputError
-from glassformer.nn import EncoderDecoder
 from glassformer.text import Tokenizer
 
-_MUCH_UNKNOWN = 0.5
+if TYPE_CHECKING:
+    from glassformer.decoding.generation import Decoder
+    from glassformer.nn import EncoderDecoder
 
 
-class Translator:
+class Translator(Explainable):
     """An encoder-decoder, or several with one tokenizer, and how to ask it.
 
     Threads may share one: translating changes nothing in it.
@@ -50,7 +54,7 @@ class Translator:
 
     def __init__(
         self,
-        model: EncoderDecoder | Sequence[EncoderDecoder],
+        model: "EncoderDecoder | Sequence[EncoderDecoder] | Native[EncoderDecoder]",
         tokenizer: Tokenizer,
         decode: DecodeConfig | None = None,
         *,
@@ -59,26 +63,65 @@ class Translator:
         reading: Reading | None = None,
     ) -> None:
         """``decode`` and ``language`` are for calls that give none; alignments come from ``reading``."""
-        self.models = (model,) if isinstance(model, EncoderDecoder) else tuple(model)
         self.tokenizer = tokenizer
         self.decode = DecodeConfig() if decode is None else decode
-        self.specials = specials_of(tokenizer, self.models[0].config.vocab_size)
-        self.decoder = Decoder(self.models, self.specials, shortlist)
-        longest = min(model.config.max_length for model in self.models)
+        self.shortlist = shortlist
+        self.engines = Engines(model, lambda size: specials_of(tokenizer, size), shortlist)
+        self.specials = self.engines.specials
+        longest = min(config.max_length for config in self.engines.configs)
         self.framing = Framing(tokenizer, longest, language)
-        self.reading = default_reading(self.models[0]) if reading is None else reading
-        for each in self.models:
-            each.eval()
+        self.reading = default_reading(self.engines.config) if reading is None else reading
 
     @classmethod
-    def from_pretrained(cls, *directories: Path | str, decode: DecodeConfig | None = None) -> Self:
-        """The translator of a model or run directory; of several, an ensemble; of none, the shipped one."""
-        models, tokenizer = load_family(EncoderDecoder, directories)
-        return cls(models, tokenizer, decode)
+    def from_pretrained(
+        cls,
+        *directories: Path | str,
+        decode: DecodeConfig | None = None,
+        shortlist: bool = False,
+        engine: EngineChoice = "auto",
+        precision: Precision = "auto",
+    ) -> Self:
+        """The translator of a model or run directory; of several, an ensemble; of none, the shipped one.
+
+        ``decode`` replaces the settings that the model itself asks for. With ``shortlist`` only the target
+        tokens are considered that its training text makes likely.
+
+        The native engine answers where it can, unless ``engine`` says otherwise; ``precision`` is how it
+        multiplies. What it cannot do is done by PyTorch, and ``engines.reasons`` says why.
+        """
+        found = open_family("encoder-decoder", directories, engine, precision, _load)
+        directory = main_directory(directories)
+        defaults = Defaults.of(directory)
+        translator = cls(
+            found.model,
+            found.tokenizer,
+            decode or defaults.decode,
+            language=defaults.language,
+            shortlist=read_shortlist(directory) if shortlist else None,
+        )
+        translator.reading = defaults.alignment(translator.engines.config, str(directory))
+        if found.reason:
+            translator.engines.reasons[found.reason] = None
+        return translator
+
+    @property
+    def models(self) -> "tuple[EncoderDecoder, ...]":
+        """The models as PyTorch has them, loaded on first use where the native engine answers."""
+        return self.engines.models
+
+    @property
+    def decoder(self) -> "Decoder":
+        """The decoder by PyTorch, which shows its steps to whoever asks."""
+        return self.engines.pytorch
 
     def save_pretrained(self, directory: Path | str, card: str = "") -> None:
         """Write the model directory that ``from_pretrained`` reads; of one model, not of an ensemble."""
-        save(directory, self.models, self.tokenizer, card)
+        reading = AlignmentLayer(layer=self.reading.layer, fed=self.reading.fed)
+        defaults = Defaults(decode=self.decode, reading=reading, language=self.framing.language)
+        extras = {DEFAULTS: defaults.to_bytes()}
+        if self.shortlist is not None:
+            extras[SHORTLIST] = self.shortlist.to_bytes()
+        save(directory, self.models, self.tokenizer, card, extras)
 
     @overload
     def __call__(self, text: str, /) -> str: ...
@@ -110,10 +153,10 @@ class Translator:
         config = settings(config or self.decode, {**options}, "translate")
         wishes = Wishes(prefix, required, forbidden, language)
         cut = self.framing.cut(check_texts(texts), wishes, split=config.split)
-        queries = self.framing.queries(cut, wishes)
-        answers = self.decoder.decode(list(queries.values()), config)
+        queries = self.framing.queries(cut, wishes, split=config.split)
+        answers, engine = self.engines.decode(list(queries.values()), config)
         told = {
-            key: self._translation(query, found)
+            key: self._translation(cut[key[0]][key[1]].text, query, found, engine)
             for (key, query), found in zip(queries.items(), answers, strict=True)
         }
         if alignment:
@@ -143,7 +186,8 @@ class Translator:
             raise InputError(f"nbest = {config.nbest} cannot be streamed; set nbest = 1")
         wishes = Wishes(prefix, required, forbidden, language)
         (segments,) = self.framing.cut(check_texts([text]), wishes, split=config.split)
-        return self._stream(segments, self.framing.queries([segments], wishes), config)
+        queries = self.framing.queries([segments], wishes, split=config.split)
+        return self._stream(segments, queries, config)
 
     def score(self, pairs: Sequence[tuple[str, str]], *, language: str | None = None) -> list[Scored]:
         """What the model thinks of given translations, pairs of source and target."""
@@ -151,7 +195,7 @@ class Translator:
         targets = self.framing.targets(check_texts([target for _, target in pairs]))
         asked = [i for i, source in enumerate(sources) if source]
         wanted = [Target(sources[i], targets[i]) for i in asked]
-        found = dict(zip(asked, score_targets(self.models, wanted, self.specials), strict=True))
+        found = dict(zip(asked, self.engines.score(wanted), strict=True))
         return [
             scored(self.tokenizer, targets[i], found[i]) if i in found else UNREAD for i in range(len(pairs))
         ]
@@ -163,6 +207,8 @@ class Translator:
 
         ``gold`` are links between tokens. Without them, tokens that occur once on both sides serve.
         """
+        from glassformer.decoding.attending import choose_layer
+
         sources = self.framing.sources([source for source, _ in pairs])
         outputs = self.framing.targets([target for _, target in pairs])
         targets = [
@@ -172,45 +218,50 @@ class Translator:
             gold = [same_tokens(target) for target in targets]
         return choose_layer(self.models[0], targets, self.specials, gold)
 
-    def _translation(self, query: Query, found: Sequence[Hypothesis]) -> Translation:
+    def _translation(self, text: str, query: Query, found: Sequence[Hypothesis], engine: str) -> Translation:
         best, *others = (text_of(self.tokenizer, hypothesis) for hypothesis in found)
         unknown = self.tokenizer.source.unknown_ratio(query.ids[:-1])
         warnings = [] if found[0].finished else [f"the output met its limit of {found[0].length} tokens"]
-        if unknown >= _MUCH_UNKNOWN:
-            warnings.append(f"{unknown:.0%} of the input is in characters that the tokenizer does not know")
+        warnings += input_warnings(text, unknown)
         return replace(
             best,
             n_input_tokens=len(query.ids),
             unknown_ratio=unknown,
             warnings=tuple(warnings),
             alternatives=tuple(others),
+            engine=engine,
         )
 
     def _stream(
         self, segments: Sequence[Segment], queries: Mapping[Key, Query], config: DecodeConfig
     ) -> Iterator[Streamed]:
-        with evaluating(self.models):
-            for j, segment in enumerate(segments):
-                if (0, j) in queries:
-                    run = self.decoder.begin([queries[0, j]], config)
+        for j, segment in enumerate(segments):
+            if (0, j) in queries:
+                with self.engines.begin(queries[0, j], config) as run:
                     yield from stream(run, self.tokenizer.stream())
-                if segment.space and queries:
-                    yield Streamed(segment.space)
+            if segment.space and queries:
+                yield Streamed(segment.space)
 
     def _aligned(
         self, told: Mapping[Key, Translation], queries: Mapping[Key, Query]
     ) -> dict[Key, Translation]:
-        """The same with the alignment of the words of each."""
+        """The same with the alignment of the words of each, alternatives included."""
+        texts = [(key, text) for key, found in told.items() for text in (found, *found.alternatives)]
         targets = [
             Target(
-                queries[key].ids, tuple(token.id for token in found.tokens if token.id != self.specials.end)
+                queries[key].ids, tuple(token.id for token in text.tokens if token.id != self.specials.end)
             )
-            for key, found in told.items()
+            for key, text in texts
         ]
-        attention = cross_attention(self.models[0], targets, self.specials)
-        return {
-            key: replace(
-                found, alignment=word_alignment(self.tokenizer, target, token_weights(weights, self.reading))
-            )
-            for (key, found), target, weights in zip(told.items(), targets, attention, strict=True)
-        }
+        weights = self.engines.attention(targets, self.reading)
+        aligned: dict[Key, list[Translation]] = {}
+        for (key, text), target, each in zip(texts, targets, weights, strict=True):
+            found = replace(text, alignment=word_alignment(self.tokenizer, target, each))
+            aligned.setdefault(key, []).append(found)
+        return {key: replace(best, alternatives=tuple(rest)) for key, (best, *rest) in aligned.items()}
+
+
+def _load(directories: Sequence[Path | str]) -> "tuple[tuple[EncoderDecoder, ...], Tokenizer]":
+    from glassformer.nn import EncoderDecoder
+
+    return load_family(EncoderDecoder, directories)

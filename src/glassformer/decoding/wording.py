@@ -1,23 +1,24 @@
 """Between hypotheses and texts: what ``Translator`` and ``LanguageModel`` share."""
 
 from collections.abc import Iterator, Mapping, Sequence
-
-from torch import Tensor
+from itertools import groupby
+from unicodedata import category
 
 from glassformer.config import DecodeConfig, read
-from glassformer.decoding.alignment import links, word_weights
+from glassformer.decoding.alignment import Attention, links, word_weights
+from glassformer.decoding.engines import Run
 from glassformer.decoding.hypothesis import Hypothesis, Specials
 from glassformer.decoding.results import Alignment, Scored, Streamed, Text, Token
-from glassformer.decoding.sampling import Sampling
-from glassformer.decoding.scoring import Target, TargetScore, word_log_probabilities
-from glassformer.decoding.search import BeamSearch
+from glassformer.decoding.targets import Target, TargetScore, word_log_probabilities
 from glassformer.errors import InputError
 from glassformer.text import TextStream, Tokenizer
+from glassformer.text.normalizer import MAX_COMBINING_MARKS
 
 UNREAD = Scored((), (), None, None)
 """The score where there was nothing to read."""
 
 _WORD_BEGINS = "▁"
+_MUCH_UNKNOWN = 0.5
 
 
 def settings(base: DecodeConfig, options: Mapping[str, object], where: str) -> DecodeConfig:
@@ -41,13 +42,35 @@ def place(i: int, n: int) -> str:
     return f"text {i + 1}: " if n > 1 else ""
 
 
+def input_warnings(text: str, unknown: float) -> list[str]:
+    """What the author of a text should be told: how much of it the model could not see as it was written.
+
+    ``unknown`` is the share that the tokenizer could only spell.
+    """
+    found = []
+    longest = _longest_marks(text)
+    if longest > MAX_COMBINING_MARKS:
+        found.append(f"of {longest} combining marks in a row {MAX_COMBINING_MARKS} were kept")
+    if unknown >= _MUCH_UNKNOWN:
+        found.append(f"{unknown:.0%} of the input is in characters that the tokenizer does not know")
+    return found
+
+
+def _longest_marks(text: str) -> int:
+    """The most combining marks that stand in a row in a text."""
+    if text.isascii() or len(text) <= MAX_COMBINING_MARKS:
+        return 0
+    marks = (category(character).startswith("M") for character in text)
+    return max((sum(1 for _ in run) for mark, run in groupby(marks) if mark), default=0)
+
+
 def specials_of(tokenizer: Tokenizer, vocab_size: int, *, start: int | None = None) -> Specials:
     """The special ids of a tokenizer. What stands for no text is never chosen.
 
     Nor are ids that the model has room for but the tokenizer does not know.
     """
     end = tokenizer.eos_id
-    silent = [i for i in range(tokenizer.vocabulary.n_control) if i != end]
+    silent = sorted(i for i in tokenizer.control_ids if i != end)
     unused = range(tokenizer.size, vocab_size)
     return Specials(tokenizer.bos_id if start is None else start, end, tokenizer.pad_id, (*silent, *unused))
 
@@ -69,13 +92,15 @@ def text_of(tokenizer: Tokenizer, found: Hypothesis, after: Sequence[int] = ()) 
     return Text(text, found.score, found.log_probability, tokens, found.finished)
 
 
-def word_alignment(tokenizer: Tokenizer, target: Target, weights: Tensor) -> Alignment:
+def word_alignment(tokenizer: Tokenizer, target: Target, weights: Attention) -> Alignment:
     """The alignment between words, from weights between tokens; ``</s>`` and a language tag have no part."""
     source = tokenizer.source
-    n_before = sum(token < source.vocabulary.n_control for token in target.input[:-1])
-    source_pieces = source.pieces(target.input[n_before:-1])
+    silent = set(source.control_ids) - {source.unk_id}
+    words = [place for place, token in enumerate(target.input) if token not in silent]
+    n_before, stop = (words[0], words[-1] + 1) if words else (len(target.input), len(target.input))
+    source_pieces = source.pieces(target.input[n_before:stop])
     target_pieces = tokenizer.pieces(target.ids)
-    numbers = [*([-1] * n_before), *word_numbers(source_pieces), -1]
+    numbers = [*([-1] * n_before), *word_numbers(source_pieces), *([-1] * (len(target.input) - stop))]
     between = word_weights(weights, numbers, word_numbers(target_pieces))
     return Alignment(
         tuple(words_of(source_pieces)),
@@ -117,7 +142,7 @@ def scored(tokenizer: Tokenizer, ids: Sequence[int], score: TargetScore) -> Scor
     return Scored(tokens, tuple(zip(names, sums, strict=True)), score.log_probability, score.perplexity)
 
 
-def stream(run: BeamSearch | Sampling, text: TextStream) -> Iterator[Streamed]:
+def stream(run: Run, text: TextStream) -> Iterator[Streamed]:
     """The tokens of the only query of a run as they become certain; their texts join to the whole text."""
     sent = 0
     while not run.done:

@@ -36,6 +36,13 @@ class KeysValuesCache:
             self._keys = _rows(self._keys, rows, self.length)
             self._values = _rows(self._values, rows, self.length)
 
+    @property
+    def so_far(self) -> KeysValues | None:
+        """Everything appended; None before there is anything."""
+        if self._keys is None or self._values is None:
+            return None
+        return self._so_far(self._keys, self._values)
+
     def _so_far(self, keys: Tensor, values: Tensor) -> KeysValues:
         return KeysValues(keys[:, :, : self.length], values[:, :, : self.length])
 

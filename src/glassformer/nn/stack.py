@@ -83,9 +83,11 @@ class CrossStack(nn.Module):
         self.norm = None if config.norm == "post" else build_norm(config)
         self.layer_drop = config.layer_drop
 
-    def forward(self, x: Hidden, positions: Positions, cache: Cache) -> Hidden:
+    def forward(
+        self, x: Hidden, positions: Positions, cache: Cache, mask: PaddingMask | None = None
+    ) -> Hidden:
         """The newest positions of a target, whose past and whose memory are in the cache."""
-        sight = self.sight(x, None, positions, cache.length)
+        sight = self.sight(x, mask, positions, cache.length)
         memory_sight = Sight(cache.memory_mask)
         for i in layers_to_run(len(self.blocks), self.layer_drop if self.training else 0.0):
             x = self.blocks[i](x, sight, cache.memory[i], memory_sight, cache.layers[i])

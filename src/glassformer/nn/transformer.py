@@ -70,16 +70,22 @@ class EncoderDecoder(nn.Module):
         """A fresh cache for decoding from this memory."""
         return self.decoder.remember(memory, mask)
 
-    def decode(self, target: Ids, cache: Cache) -> Hidden:
+    def decode(self, target: Ids, cache: Cache, mask: PaddingMask | None = None) -> Hidden:
         """Hidden states of the target positions given, which follow those already in the cache.
 
-        Padding may stand behind a target: no position looks ahead, so it changes nothing before it.
+        Padding may stand behind a target: no position looks ahead, so it changes nothing before it. Where it
+        stands before one, a mask over all positions, the cached ones too, says so.
         """
-        past = cache.length
-        _check_ids(target, self.config.vocab_size, self.config.max_length - past, "target")
-        positions = torch.arange(past, past + target.size(1), device=target.device)[None]
+        past, room = cache.length, self.config.max_length
+        if mask is None:
+            _check_ids(target, self.config.vocab_size, room - past, "target")
+            positions = torch.arange(past, past + target.size(1), device=target.device)[None]
+        else:
+            _check_ids(target, self.config.vocab_size, target.size(-1), "target")
+            positions = token_positions(mask, target.size(1), target.device)
+            _check_positions(positions, room)  # padding takes up none
         x = self.target_front(self.target_embedding(target), positions)
-        return self.decoder(x, positions, cache)
+        return self.decoder(x, positions, cache, mask)
 
 
 class DecoderOnly(nn.Module):
@@ -111,12 +117,14 @@ class DecoderOnly(nn.Module):
 
         The mask covers the cached positions too, so that prompts of unequal length can be padded.
         """
-        past = cache.length
-        _check_ids(ids, self.config.vocab_size, self.config.max_length - past, "text")
+        past, room = cache.length, self.config.max_length
         if mask is None:
+            _check_ids(ids, self.config.vocab_size, room - past, "text")
             positions = torch.arange(past, past + ids.size(1), device=ids.device)[None]
         else:
+            _check_ids(ids, self.config.vocab_size, ids.size(-1), "text")
             positions = token_positions(mask, ids.size(1), ids.device)
+            _check_positions(positions, room)  # padding takes up none
         x = self.front(self.embedding(ids), positions, None if mask is None else mask[..., past:])
         return self.decoder(x, mask, positions, cache)
 
@@ -240,6 +248,18 @@ def _check_family(config: ModelConfig, family: str) -> None:
 
 def _wrong_head(config: ModelConfig, needed: str, job: str) -> InputError:
     return InputError(f'a model with head = "{config.head}" cannot {job}; that needs head = "{needed}"')
+
+
+def _check_positions(positions: Tensor, room: int) -> None:
+    """Refuse a padded text whose tokens alone are more than the model has positions for."""
+    if torch.compiler.is_compiling() or not positions.numel():
+        return
+    longest = int(positions.max()) + 1
+    if longest > room:
+        raise InputError(
+            f"a text of {longest} tokens is longer than max_length = {room}; "
+            "split it, or train with a larger max_length"
+        )
 
 
 def _check_ids(ids: Tensor, vocab_size: int, room: int, name: str) -> None:

@@ -5,7 +5,7 @@ spelt in bytes. No text gives a special id.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from itertools import repeat
 from pathlib import Path
@@ -42,6 +42,14 @@ class Tokenizer:
     """
 
     pad_id, bos_id, eos_id, unk_id, mask_id = PAD, BOS, EOS, UNK, MASK
+    source_before: tuple[int, ...] = ()
+    """What stands before the ids of a source, after a language tag."""
+    source_after: tuple[int, ...] = (EOS,)
+    """What stands behind them."""
+    target_before: tuple[int, ...] = ()
+    """What every output has to begin with."""
+    text_start_id: int = EOS
+    """What a text begins after, for a language model."""
 
     def __init__(self, vocabulary: Vocabulary, source: "Tokenizer | None" = None) -> None:
         self.vocabulary = vocabulary
@@ -70,13 +78,21 @@ class Tokenizer:
     @classmethod
     def load(cls, path: Path | str) -> "Tokenizer":
         """The tokenizer of a file that ``save`` wrote."""
-        target, source = tokenizer_file.read(Path(path))
-        return cls(target, None if source is None else cls(source))
+        return cls._parsed(tokenizer_file.read(Path(path)), str(path))
 
     @classmethod
     def from_json(cls, text: str) -> "Tokenizer":
         """The tokenizer of a text that ``to_json`` gave."""
-        target, source = tokenizer_file.parse(text, "tokenizer")
+        return cls._parsed(text, "tokenizer")
+
+    @classmethod
+    def _parsed(cls, content: str | bytes, where: str) -> "Tokenizer":
+        table = tokenizer_file.parse(content, where)
+        if "imported" in table:
+            from glassformer.text.imported import from_table
+
+            return from_table(table, where)
+        target, source = tokenizer_file.vocabularies(table, where)
         return cls(target, None if source is None else cls(source))
 
     def save(self, path: Path | str) -> None:
@@ -98,6 +114,21 @@ class Tokenizer:
         return len(self._surfaces)
 
     @property
+    def raw_pieces(self) -> tuple[str, ...]:
+        """Every piece as the file has it, by id."""
+        return self.vocabulary.pieces
+
+    @property
+    def n_control(self) -> int:
+        """How many ids at the beginning stand for no text."""
+        return self.vocabulary.n_control
+
+    @property
+    def control_ids(self) -> Collection[int]:
+        """Every id that stands for no text."""
+        return range(self.n_control)
+
+    @property
     def kind(self) -> Kind:
         """How pieces are chosen."""
         return self.vocabulary.kind
@@ -116,7 +147,7 @@ class Tokenizer:
         """The text as ids can say it; see ``normalizer`` for what that changes."""
         if is_plain(text) and not self.vocabulary.lowercase:
             return text
-        _refuse_half_characters(text)
+        refuse_half_characters(text)
         return self._normalizer.normalize_str(text)
 
     def encode(self, text: str) -> list[int]:
@@ -249,7 +280,8 @@ def _characters(surface: bytes) -> str | None:
         return None
 
 
-def _refuse_half_characters(text: str) -> None:
+def refuse_half_characters(text: str) -> None:
+    """Refuse a text that is no sequence of characters: no encoding could write it."""
     place = lone_surrogate(text)
     if place is not None:
         half = f"U+{ord(text[place]):04X} at character {place + 1}"

@@ -47,8 +47,8 @@ def write(path: Path, text: str) -> None:
         raise CheckpointError(f"{path}: {error.strerror}") from None
 
 
-def read(path: Path) -> tuple[Vocabulary, Vocabulary | None]:
-    """The vocabularies of the target and, where it has its own, the source side."""
+def read(path: Path) -> bytes:
+    """The content of a file of reasonable size."""
     try:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
@@ -58,17 +58,22 @@ def read(path: Path) -> tuple[Vocabulary, Vocabulary | None]:
         raise CheckpointError(f"{path}: {error.strerror}") from None
     if len(content) > MAX_BYTES:
         raise CheckpointError(f"{path}: a tokenizer of more than {MAX_BYTES} bytes is refused")
-    return parse(content, str(path))
+    return content
 
 
-def parse(content: str | bytes, where: str) -> tuple[Vocabulary, Vocabulary | None]:
-    """The vocabularies that the content of a file holds, target side first."""
+def parse(content: str | bytes, where: str) -> dict[str, Any]:
+    """The object that the content of a file holds."""
     try:
         table = json.loads(content, object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{where}: this is not the JSON of a tokenizer ({error})") from None
     if not isinstance(table, dict):
         raise CheckpointError(f"{where}: this is not the JSON of a tokenizer (no object)")
+    return table
+
+
+def vocabularies(table: dict[str, Any], where: str) -> tuple[Vocabulary, Vocabulary | None]:
+    """The vocabularies of the target and, where it has its own, the source side."""
     if set(table) == {"source", "target"}:
         source = _vocabulary(table["source"], f"{where} [source]")
         return _vocabulary(table["target"], f"{where} [target]"), source

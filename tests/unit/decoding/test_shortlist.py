@@ -1,7 +1,5 @@
 """The lexical shortlist: few tokens, the same search."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -71,22 +69,29 @@ def test_what_is_demanded_is_on_the_list() -> None:
     assert (12, 13) in zip(found.ids, found.ids[1:], strict=False)
 
 
-def test_a_file_gives_back_what_was_saved(tmp_path: Path) -> None:
+def test_a_file_gives_back_what_was_saved() -> None:
     found = Shortlist.build(PAIRS, 17, per_source=2)
-    found.save(tmp_path / "list.safetensors")
-    again = Shortlist.load(tmp_path / "list.safetensors")
+    again = Shortlist.from_bytes(found.to_bytes(), "list", 17, 17)
 
     assert again.candidates([4, 6]).tolist() == found.candidates([4, 6]).tolist()
-    found.save(tmp_path / "twice.safetensors")
-    assert (tmp_path / "twice.safetensors").read_bytes() == (tmp_path / "list.safetensors").read_bytes()
+    assert again.to_bytes() == found.to_bytes()
 
 
-def test_what_is_no_list_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="there is no such file"):
-        Shortlist.load(tmp_path / "nowhere.safetensors")
-    (tmp_path / "junk.safetensors").write_bytes(b"junk")
-    with pytest.raises(CheckpointError, match="no shortlist"):
-        Shortlist.load(tmp_path / "junk.safetensors")
-    Shortlist(np.array([0, 9]), np.array([4]), np.array([5])).save(tmp_path / "odd.safetensors")
-    with pytest.raises(CheckpointError, match="do not fit together"):
-        Shortlist.load(tmp_path / "odd.safetensors")
+ODD = {
+    "an offset behind the end": Shortlist(np.array([0, 9]), np.array([4]), np.array([5])),
+    "offsets that fall": Shortlist(np.array([1, 0]), np.array([4]), np.array([5])),
+    "an id outside the vocabulary": Shortlist(np.array([0, 1]), np.array([17]), np.array([5])),
+    "another number of sources": Shortlist(np.array([0, 1, 1]), np.array([4]), np.array([5])),
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_what_does_not_fit_is_refused(odd: str) -> None:
+    with pytest.raises(CheckpointError, match=r"^list: the arrays of this shortlist fit neither"):
+        Shortlist.from_bytes(ODD[odd].to_bytes(), "list", 1, 17)
+
+
+def test_what_is_no_list_is_refused() -> None:
+    for junk in (b"", b"junk", b"\xff" * 100):
+        with pytest.raises(CheckpointError, match=r"^list: no shortlist"):
+            Shortlist.from_bytes(junk, "list", 1, 17)

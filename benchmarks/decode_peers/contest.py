@@ -1,0 +1,215 @@
+"""Contestants as child processes that take turns, each at the best of its settings."""
+
+import importlib.metadata
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.speed_peers.installing import RECIPES, NotInstalled, interpreter
+
+ROOT = Path(__file__).parents[2]
+Setting = dict[str, Any]
+
+
+class Contestant(NamedTuple):
+    """Someone who can decode the model."""
+
+    title: str
+    module: str
+    """Of this package."""
+    form: str
+    """Of the model: our own directory, or what our exporter writes."""
+    package: str
+    """What it is in; ours is always at hand."""
+    recipe: str
+    """Whose environment serves where the package is not in this one."""
+    settings: tuple[Setting, ...]
+    """The fastest of them is what counts, for each way of asking."""
+
+
+class Way(NamedTuple):
+    """How the sentences are asked."""
+
+    name: str
+    beam: int
+    alpha: float
+    """Strength of the length penalty."""
+    batch: int
+    """Sentences given at once."""
+    sentences: int
+    """How many of all."""
+
+
+class Turn(NamedTuple):
+    """What a contestant did in a round."""
+
+    seconds: list[float]
+    """Of each call."""
+    processor_seconds: float
+    """Of all its threads. Where strangers use the cores too, these say more than the clock."""
+    outputs: list[list[int]]
+    memory_bytes: int
+
+
+class CannotRun(Exception):
+    """A contestant did not start, or died."""
+
+
+class NoModel(Exception):
+    """There is no model in the form that a contestant reads."""
+
+
+def contestants(cores: int) -> dict[str, Contestant]:
+    """Everyone, with the settings that are worth trying on so many cores."""
+    ours = [{"threads": n} for n in sorted({1, cores})]
+    theirs = [
+        {"inter_threads": inter, "intra_threads": intra}
+        for inter, intra in sorted({(1, 1), (cores, 1), (1, cores)})
+    ]
+
+    def own(title: str, **fixed: str) -> Contestant:
+        settings = tuple({**fixed, **each} for each in ours)
+        return Contestant(f"Glassformer {title}", "ours", "model", "", "", settings)
+
+    def peer(title: str, compute_type: str) -> Contestant:
+        settings = tuple({"compute_type": compute_type, **each} for each in theirs)
+        return Contestant(title, "ctranslate", "ctranslate2", "ctranslate2", "ctranslate2", settings)
+
+    return {
+        "int8": own("int8", precision="int8"),
+        "int8-vnni": own("int8 without AMX", precision="int8", kernels="avx512vnni"),
+        "float32": own("float32", precision="float32"),
+        "ctranslate2-int8": peer("CTranslate2 int8", "int8"),
+        "ctranslate2-float32": peer("CTranslate2 float32", "float32"),
+        "generate": Contestant(
+            "Hugging Face generate", "hugging_face", "hf", "transformers", "marian", tuple(ours)
+        ),
+    }
+
+
+class Child:
+    """A contestant's process with one setting. It lives through all rounds."""
+
+    def __init__(self, who: Contestant, setting: Setting, model: Path, task: Path, log: Path) -> None:
+        self.setting, self._log = setting, log
+        own = not who.package
+        python = Path(sys.executable) if own or _here(who) else interpreter(who.recipe)
+        module = f"benchmarks.decode_peers.{who.module}"
+        command = [str(python), "-m", module, str(task), str(model), json.dumps(setting)]
+        paths = [str(ROOT), str(ROOT / "src")] if own else [str(ROOT)]
+        threads = setting.get("threads", setting.get("intra_threads", 1))
+        environment = os.environ | {
+            "OMP_NUM_THREADS": str(threads),
+            "PYTHONPATH": os.pathsep.join(paths),
+            "PYTHONWARNINGS": "ignore",
+        }
+        with log.open("w", encoding="utf-8") as file:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file, cwd=ROOT, env=environment
+            )
+        self.versions: dict[str, str] = self._answer()["versions"]
+
+    def decode(self, way: Way) -> Turn:
+        """Everything once."""
+        assert self._process.stdin is not None
+        told = way._asdict()
+        del told["name"]
+        try:
+            self._process.stdin.write(json.dumps(told).encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass  # the answer will tell why
+        return Turn(**self._answer())
+
+    def close(self) -> None:
+        """Let the process end."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()
+
+    def _answer(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            self._process.communicate()
+            said = self._log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            raise CannotRun(said[-1] if said else f"ended with exit code {self._process.returncode}")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+
+class Team(NamedTuple):
+    """One contestant's processes, one for each of its settings, and which is best for what."""
+
+    children: list[Child]
+    best: dict[str, int]
+    searched: dict[str, list[float]]
+    """Seconds of each setting, by way."""
+
+    def child(self, way: Way) -> Child:
+        """The process with the best setting for a way."""
+        return self.children[self.best[way.name]]
+
+
+def assemble(
+    who: Mapping[str, Contestant], models: Mapping[str, Path], task: Path, logs: Path, ways: Sequence[Way]
+) -> tuple[dict[str, Team], dict[str, str]]:
+    """Start everyone at every setting and find the best for each way; and who does not take part, and why."""
+    teams: dict[str, Team] = {}
+    missing: dict[str, str] = {}
+    for name, contestant in who.items():
+        children: list[Child] = []
+        try:
+            for i, setting in enumerate(contestant.settings):
+                log = logs / f"{name}-{i}.log"
+                if contestant.form not in models:
+                    raise NoModel(f"the model could not be exported to {contestant.form}")
+                children.append(Child(contestant, setting, models[contestant.form], task, log))
+            teams[name] = _searched(children, ways)
+        except (NotInstalled, CannotRun, NoModel) as error:
+            for child in children:
+                child.close()
+            missing[name] = str(error)
+            print(f"{contestant.title} cannot take part: {error}", flush=True)
+    return teams, missing
+
+
+def _searched(children: list[Child], ways: Sequence[Way]) -> Team:
+    """Every setting decodes a few sentences twice; the better time counts."""
+    best, searched = {}, {}
+    for way in ways:
+        few = way._replace(sentences=min(way.sentences, 2 * way.batch if way.batch > 1 else 8))
+        for child in children:
+            child.decode(few)  # warm up
+        tried = [[sum(child.decode(few).seconds) for child in children] for _ in range(2)]
+        times = [min(pair) for pair in zip(*tried, strict=True)]
+        searched[way.name] = times
+        best[way.name] = times.index(min(times))
+    return Team(children, best, searched)
+
+
+def play(teams: Mapping[str, Team], rounds: int, ways: Sequence[Way]) -> dict[str, dict[str, list[Turn]]]:
+    """Turns by way and contestant: in each round everyone decodes the same; who begins changes."""
+    turns: dict[str, dict[str, list[Turn]]] = {way.name: {name: [] for name in teams} for way in ways}
+    for number in range(rounds):
+        print(f"round {number + 1} of {rounds}", flush=True)
+        names = list(teams)
+        first = number % len(names)
+        for way in ways:
+            for name in names[first:] + names[:first]:
+                turns[way.name][name].append(teams[name].child(way).decode(way))
+    return turns
+
+
+def _here(who: Contestant) -> bool:
+    """Whether the package, in the version that the recipe asks for, is in this environment."""
+    wanted = {item for line in RECIPES.get(who.recipe, []) for item in line}
+    try:
+        return f"{who.package}=={importlib.metadata.version(who.package)}" in wanted
+    except importlib.metadata.PackageNotFoundError:
+        return False
