@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from glassformer.config import ModelConfig, RunConfig
     from glassformer.decoding import LanguageModel, TextEncoder, Translator, load
+    from glassformer.evaluation import evaluate_files as evaluate
+    from glassformer.explorer import html_of
     from glassformer.nn import build_model as Transformer
+    from glassformer.probe import Trace, explain, trace
     from glassformer.text import Labelled, Lines, Pairs, Tokenizer
+    from glassformer.workflow.fitting import fit
 
 __version__ = "0.1.0"
 
@@ -23,10 +27,16 @@ __all__ = [
     "RunConfig",
     "TextEncoder",
     "Tokenizer",
+    "Trace",
     "Transformer",
     "Translator",
     "__version__",
+    "evaluate",
+    "explain",
+    "fit",
+    "html_of",
     "load",
+    "trace",
 ]
 
 _HOMES = {
@@ -38,16 +48,23 @@ _HOMES = {
     "RunConfig": "config",
     "TextEncoder": "decoding",
     "Tokenizer": "text",
+    "Trace": "probe",
     "Transformer": "nn.build_model",
     "Translator": "decoding",
+    "evaluate": "evaluation.evaluate_files",
+    "explain": "probe",
+    "fit": "workflow.fitting.fit",
+    "html_of": "explorer",
     "load": "decoding",
+    "trace": "probe",
 }
 
 
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    part, _, other = _HOMES[name].partition(".")
-    value = getattr(import_module(f"{__name__}.{part}"), other or name)
+    home = _HOMES[name]
+    part, _, other = home.rpartition(".") if "." in home else (home, "", name)
+    value = getattr(import_module(f"{__name__}.{part}"), other)
     globals()[name] = value
     return value

@@ -112,7 +112,11 @@ def test_a_short_prompt_keeps_all_its_room_beside_a_long_one() -> None:
     short, long = searcher.decode(asked, config)
 
     assert (short[0].length, long[0].length) == (15, 5)
-    assert [short, long] == [searcher.decode([query], config)[0] for query in asked]
+    alone = [searcher.decode([query], config)[0] for query in asked]
+    assert [each[0].ids for each in (short, long)] == [each[0].ids for each in alone]
+    assert [each[0].score for each in (short, long)] == pytest.approx(
+        [each[0].score for each in alone], abs=1e-5
+    )
 
 
 def test_padding_changes_no_logits() -> None:

@@ -8,11 +8,15 @@ from rich.console import Console
 from rich.text import Text
 
 from glassformer import __version__
+from glassformer.cli.bench import bench
+from glassformer.cli.convert import export, import_
 from glassformer.cli.data import data_app, tokenize
 from glassformer.cli.demo import demo
 from glassformer.cli.judge import check, evaluate
+from glassformer.cli.look import explain, explore
 from glassformer.cli.machine import doctor, info
 from glassformer.cli.runs import average, plot, runs_app
+from glassformer.cli.serve import serve
 from glassformer.cli.train import init, train
 from glassformer.cli.use import classify, embed, fill, generate, score, translate
 from glassformer.errors import GlassformerError
@@ -50,11 +54,17 @@ app.command()(fill)
 app.command()(classify)
 app.command()(embed)
 app.command()(score)
+app.command()(explain)
+app.command()(explore)
 app.command("eval")(evaluate)
 app.command()(check)
+app.command("import")(import_)
+app.command()(export)
 app.add_typer(runs_app, name="runs")
 app.command()(plot)
 app.command()(average)
+app.command()(bench)
+app.command()(serve)
 app.command()(info)
 app.command()(doctor)
 

@@ -16,18 +16,28 @@ if TYPE_CHECKING:
 SHADES = " ░▒▓█"
 
 
+SENTENCES = (
+    "The cat chased the mouse.",
+    "Where is the station?",
+    "I do not like coffee.",
+    "She has two brothers and one sister.",
+)
+
+
 def demo(
     quick: Annotated[
         bool, typer.Option("--quick", help="A few seconds of training instead of a minute.")
     ] = False,
     runs: Annotated[Path, typer.Option(help="Folder of runs.")] = RUNS,
 ) -> None:
-    """Write a small English–French corpus, learn it in about a minute, and look at the result."""
+    """Translate with the model that ships, then train one on a small corpus in about a minute."""
     from glassformer.workflow.demo import FULL, QUICK, train_on_phrasebook
 
     def progress(run: "RunDirectory") -> TrainingProgress:
         return TrainingProgress(console(), run.log, 50)
 
+    _show_shipped()
+    say("", " A model of your own: a grammar writes sentence pairs, and a small Transformer learns them.")
     size = QUICK if quick else FULL
     outcome = train_on_phrasebook(runs, size, notice=lambda message: say(f" {message}"), progress=progress)
     say("", " Sentences it has never seen:")
@@ -42,10 +52,23 @@ def demo(
         f" curves      {outcome.run.plots}/loss.png",
         "",
         " Next:",
+        f"   glassformer explore {path}          look inside, in the browser",
+        f"   glassformer serve {path}            over HTTP",
         f'   glassformer translate -m {path} "The little dog sleeps."',
-        f"   glassformer check {path}",
         "   glassformer train --src train.en --tgt train.fr --valid valid.en valid.fr --preset tiny",
     )
+
+
+def _show_shipped() -> None:
+    """What the model in the package makes of a few sentences, and where it looked."""
+    from glassformer.decoding import Translator
+
+    translator = Translator.from_pretrained()
+    found = translator.translate(list(SENTENCES), alignment=True)
+    say(" The model that ships, English to French:")
+    for source, one in zip(SENTENCES, found, strict=True):
+        say(f"   {source} → {one.text}")
+    say("", " Where it looked, word by word (cross-attention):", *picture(found[0]))
 
 
 def picture(found: "Translation") -> list[str]:

@@ -40,8 +40,9 @@ def info(
     from glassformer.workflow.description import describe_model
 
     found = describe_model(run)
+    engine = _engine_of(found.model)
     if as_json:
-        show_json(found.to_dict())
+        show_json({**found.to_dict(), "engine": engine})
         return
     rows = [
         ("path", found.path),
@@ -51,6 +52,7 @@ def info(
         ("languages", " → ".join(found.languages)),
         ("labels", ", ".join(found.labels)),
         ("max length", f"{found.max_length:,} tokens"),
+        ("engine", engine),
         ("trained", f"{found.status}, step {found.step:,}" if found.step else found.status),
         ("scores", "  ".join(f"{name} {value:.2f}" for name, value in found.scores.items())),
         *(("file", f"{found.model}/{name}, {size:,} bytes") for name, size in found.files.items()),
@@ -91,6 +93,7 @@ def examine() -> Iterator[Finding]:
     yield Finding("ok", "glassformer", __version__)
     yield Finding("ok", "python", platform.python_version())
     yield Finding("ok", "torch", str(torch.__version__))
+    yield _native()
     yield _attention()
     yield Finding("ok", "threads", f"{torch.get_num_threads()} of {_cores()} cores")
     if torch.cuda.is_available():
@@ -103,6 +106,28 @@ def examine() -> Iterator[Finding]:
         yield Finding("note", "bfloat16", 'a trial did not survive: keep precision = "float32"')
     free = shutil.disk_usage(Path()).free / 1e9
     yield Finding("ok" if free > 1 else "note", "disk", f"{free:.1f} GB free here")
+
+
+def _engine_of(model: str) -> str:
+    """Who would answer for a model directory, and in which precision."""
+    from glassformer.checkpoint import open_model
+    from glassformer.engine import Engine, NotNative
+
+    try:
+        with open_model(Path(model)) as files:
+            return Engine.load(files).name
+    except NotNative as reason:
+        return f"pytorch ({reason})"
+
+
+def _native() -> Finding:
+    """Whether the native engine was built, and the kernels that this CPU lets it use."""
+    from glassformer.engine import NotNative, describe_kernels
+
+    try:
+        return Finding("ok", "native", f"kernels {describe_kernels()}")
+    except NotNative as reason:
+        return Finding("note", "native", f"{reason}: PyTorch serves")
 
 
 def _attention() -> Finding:

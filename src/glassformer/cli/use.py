@@ -1,19 +1,20 @@
 """The verbs that use a model: translate, generate, fill, classify, embed, score."""
 
-import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from glassformer.cli.data import Json
-from glassformer.cli.report import console, say, show, show_json
-from glassformer.errors import DataError
+from glassformer.cli.lines import answer, each_line, json_line, rendered, stream_out, warn
+from glassformer.cli.report import say, show, show_json
+from glassformer.errors import ConfigError
 
 if TYPE_CHECKING:
-    from glassformer.decoding import Translation
+    from glassformer.config import DecodeConfig
+    from glassformer.decoding import EngineChoice
+    from glassformer.engine import Precision
 
 Texts = Annotated[list[str] | None, typer.Argument(help="Text; standard input or -i when there is none.")]
 Model = Annotated[
@@ -32,9 +33,29 @@ TopP = Annotated[float | None, typer.Option(help="Sampling: among the best of th
 Seed = Annotated[int | None, typer.Option(help="Sampling: fixes what is drawn.")]
 Scores = Annotated[bool, typer.Option("--scores", help="Print the score before each result.")]
 Stream = Annotated[bool, typer.Option("--stream", help="Print tokens as they come.")]
+Shortlist = Annotated[
+    bool, typer.Option("--shortlist", help="Consider only target tokens that the training text makes likely.")
+]
+EngineName = Annotated[
+    str, typer.Option("--engine", help="auto, native or pytorch; auto: native where it can.")
+]
+PrecisionName = Annotated[
+    str, typer.Option("--precision", help="Native engine: auto, float32 or int8; auto: as stored.")
+]
 
-CHUNK = 256
-"""Lines translated together: enough for full batches, few enough to see results soon."""
+
+def read_engine(name: str) -> "EngineChoice":
+    """The engine of a flag."""
+    if name not in ("auto", "native", "pytorch"):
+        raise ConfigError(f"--engine {name}: should be auto, native or pytorch")
+    return name  # type: ignore[return-value]  # checked
+
+
+def read_precision(name: str) -> "Precision":
+    """The precision of a flag."""
+    if name not in ("auto", "float32", "int8"):
+        raise ConfigError(f"--precision {name}: should be auto, float32 or int8")
+    return name  # type: ignore[return-value]  # checked
 
 
 def translate(
@@ -55,9 +76,15 @@ def translate(
     forbid: Annotated[list[str] | None, typer.Option(help="Words that may not occur.")] = None,
     language: Annotated[str | None, typer.Option(help="Target language of a multilingual model.")] = None,
     split: Annotated[bool, typer.Option("--split", help="Translate sentence by sentence.")] = False,
+    shortlist: Shortlist = False,
     scores: Scores = False,
     align: Annotated[bool, typer.Option("--align", help="Print word alignments (Pharaoh).")] = False,
     stream: Stream = False,
+    ray: Annotated[
+        str | None, typer.Option(help="Translate -i to -o on a Ray cluster at this address, or local.")
+    ] = None,
+    engine: EngineName = "auto",
+    precision: PrecisionName = "auto",
     as_json: Json = False,
 ) -> None:
     """Translate text given as arguments, on standard input, in a file, or at a prompt.
@@ -68,77 +95,101 @@ def translate(
     """
     from glassformer.decoding import Translator
 
-    options = _options(beam, alpha, nbest, sample, temperature, top_k, top_p, seed) | {"split": split}
-    translator = Translator.from_pretrained(*(model or []))
+    if stream:
+        _refuse("--stream", {"--json": as_json, "--scores": scores, "--align": align, "-o": out is not None})
+    translator = Translator.from_pretrained(
+        *(model or []),
+        shortlist=shortlist,
+        engine=read_engine(engine),
+        precision=read_precision(precision),
+    )
+    given = {"beam": beam, "alpha": alpha, "nbest": nbest, "temperature": temperature}
+    given |= {"top_k": top_k, "top_p": top_p, "seed": seed}
+    options = _options(translator.decode, given, sample=sample)
+    options["split"] = split or translator.decode.split
     wishes: dict[str, Any] = {"prefix": prefix, "forbidden": forbid or (), "language": language}
     if term:
         wishes["required"] = term
+    if ray is not None:
+        from glassformer.cli.bulk import on_ray
 
-    def several(lines: Sequence[str]) -> Iterator[str]:
-        for line, found in zip(
-            lines, translator.translate(lines, alignment=align, **wishes, **options), strict=True
-        ):
-            _warn(found)
-            yield from _rendered(line, found, scores=scores, align=align, as_json=as_json)
+        _refuse("--ray", {"--json": as_json, "--scores": scores, "--align": align, "--stream": stream})
+        on_ray(ray, model, source, out, options | wishes)
+        return
+
+    def several(lines: Sequence[str], first: int) -> Iterator[str]:
+        found = translator.translate(lines, alignment=align, **wishes, **options)
+        for number, (line, each) in enumerate(zip(lines, found, strict=True), start=first):
+            warn(each, number)
+            yield from rendered(line, each, scores=scores, align=align, as_json=as_json)
 
     if stream:
-        for line in _lines(text, source):
-            for piece in translator.stream(line, **wishes, **options):
-                sys.stdout.write(piece.text)
-                sys.stdout.flush()
-            show("")
-    elif text is None and source is None and sys.stdin.isatty():
-        _prompt(several)
+        for line in each_line(text, source):
+            stream_out(translator.stream(line, **wishes, **options))
     else:
-        _map_lines(text, source, out, several)
+        answer(text, source, out, several)
+    if translator.engines.name != "pytorch":
+        for reason in translator.engines.reasons:  # PyTorch is slower: whoever waits is told why
+            say(f"note: {reason}; PyTorch answered")
 
 
 def generate(
     prompt: Texts = None,
-    model: OneModel = Path(),
+    *,
+    model: OneModel,
     source: Input = None,
     out: Output = None,
     max_tokens: Annotated[int, typer.Option(min=1, help="Most tokens to add.")] = 100,
     beam: Beam = None,
     nbest: NBest = None,
-    temperature: Annotated[float, typer.Option(help="Below 1 is surer; 0 is greedy.")] = 0.8,
+    temperature: Annotated[float | None, typer.Option(help="Below 1 is surer; 0 is greedy.")] = None,
     top_k: TopK = None,
     top_p: TopP = None,
     seed: Seed = None,
     scores: Scores = False,
     stream: Stream = False,
+    engine: EngineName = "auto",
+    precision: PrecisionName = "auto",
     as_json: Json = False,
 ) -> None:
-    """Continue a text with a language model.
+    """Continue a text with a language model: by sampling at temperature 0.8, or with --beam by searching.
 
     glassformer generate -m runs/shakespeare-01 "To be, or" --stream
     """
     from glassformer.decoding import LanguageModel
 
-    sampled = beam is None
-    options = _options(beam, None, nbest, sampled, temperature if sampled else None, top_k, top_p, seed)
-    options["max_length"] = max_tokens
-    language_model = LanguageModel.from_pretrained(model)
     if stream:
-        for line in _lines(prompt, source):
-            sys.stdout.write(line)
-            for piece in language_model.stream(line, **options):
-                sys.stdout.write(piece.text)
-                sys.stdout.flush()
-            show("")
-        return
+        _refuse("--stream", {"--json": as_json, "--scores": scores, "-o": out is not None})
+    if beam is not None:
+        sampling = {"--temperature": temperature, "--top-k": top_k, "--top-p": top_p, "--seed": seed}
+        _refuse("--beam", {name: value is not None for name, value in sampling.items()})
+    language_model = LanguageModel.from_pretrained(
+        model, engine=read_engine(engine), precision=read_precision(precision)
+    )
+    given = {"beam": beam, "nbest": nbest, "top_k": top_k, "top_p": top_p, "seed": seed}
+    if beam is None:
+        given["temperature"] = 0.8 if temperature is None else temperature
+    options = _options(language_model.decode, given) | {"max_length": max_tokens}
 
-    def several(lines: Sequence[str]) -> Iterator[str]:
-        for line, found in zip(lines, language_model.generate(lines, **options), strict=True):
-            yield from _rendered(line, found, scores=scores, align=False, as_json=as_json, before=line)
+    def several(lines: Sequence[str], first: int) -> Iterator[str]:
+        found = language_model.generate(lines, **options)
+        for number, (line, each) in enumerate(zip(lines, found, strict=True), start=first):
+            warn(each, number)
+            yield from rendered(line, each, scores=scores, as_json=as_json, before=line)
 
-    _map_lines(prompt, source, out, several)
+    if stream:
+        for line in each_line(prompt, source):
+            stream_out(language_model.stream(line, **options), before=line)
+    else:
+        answer(prompt, source, out, several)
 
 
 def fill(
     text: Texts = None,
-    model: OneModel = Path(),
+    *,
+    model: OneModel,
     source: Input = None,
+    out: Output = None,
     mask: Annotated[str, typer.Option(help="The marker of a blank.")] = "[MASK]",
     top: Annotated[int, typer.Option(min=1, help="Candidates per blank.")] = 5,
     as_json: Json = False,
@@ -150,19 +201,24 @@ def fill(
     from glassformer.decoding import TextEncoder
 
     encoder = TextEncoder.from_pretrained(model)
-    lines = list(_lines(text, source))
-    for line, blanks in zip(lines, encoder.fill(lines, top=top, marker=mask), strict=True):
-        if as_json:
-            show_json({"text": line, "blanks": [[vars_of(guess) for guess in blank] for blank in blanks]})
-            continue
-        for number, blank in enumerate(blanks, start=1):
-            candidates = "  ".join(f"{guess.text.strip()} {guess.probability:.2f}" for guess in blank)
-            show(f"{number}\t{candidates}")
+
+    def several(lines: Sequence[str], _: int) -> Iterator[str]:
+        for line, blanks in zip(lines, encoder.fill(lines, top=top, marker=mask), strict=True):
+            if as_json:
+                yield json_line(
+                    {"text": line, "blanks": [[vars_of(guess) for guess in blank] for blank in blanks]}
+                )
+                continue
+            shown = ("  ".join(f"{g.text.strip()} {g.probability:.2f}" for g in blank) for blank in blanks)
+            yield "\t".join(shown)
+
+    answer(text, source, out, several)
 
 
 def classify(
     text: Texts = None,
-    model: OneModel = Path(),
+    *,
+    model: OneModel,
     source: Input = None,
     out: Output = None,
     every: Annotated[bool, typer.Option("--all", help="Every label, not just the best.")] = False,
@@ -176,20 +232,21 @@ def classify(
 
     encoder = TextEncoder.from_pretrained(model)
 
-    def several(lines: Sequence[str]) -> Iterator[str]:
+    def several(lines: Sequence[str], _: int) -> Iterator[str]:
         for line, labels in zip(lines, encoder.classify(lines), strict=True):
             chosen = labels if every else labels[:1]
             if as_json:
-                yield _json_line({"text": line, "labels": [vars_of(label) for label in chosen]})
+                yield json_line({"text": line, "labels": [vars_of(label) for label in chosen]})
             else:
                 yield "\t".join(f"{label.name}\t{label.probability:.4f}" for label in chosen)
 
-    _map_lines(text, source, out, several)
+    answer(text, source, out, several)
 
 
 def embed(
     text: Texts = None,
-    model: OneModel = Path(),
+    *,
+    model: OneModel,
     source: Input = None,
     out: Annotated[Path | None, typer.Option("-o", "--output", help="Write a .npy file.")] = None,
     pool: Annotated[str | None, typer.Option(help="mean or first; unset: as the model was made.")] = None,
@@ -206,18 +263,20 @@ def embed(
     import numpy as np
 
     from glassformer.decoding import TextEncoder
-    from glassformer.errors import ConfigError
 
     if pool not in (None, "mean", "first"):
         raise ConfigError(f"--pool {pool}: should be mean or first")
     encoder = TextEncoder.from_pretrained(model)
-    lines = list(_lines(text, source))
+    lines = list(each_line(text, source))
     vectors = encoder.embed(lines, pool=pool, normalize=normalize or similarity)  # type: ignore[arg-type]  # checked
     if similarity:
         vectors = vectors @ vectors.T
     if out is not None:
-        with out.open("wb") as file:
-            np.save(file, vectors.numpy(), allow_pickle=False)
+        try:
+            with out.open("wb") as file:
+                np.save(file, vectors.numpy(), allow_pickle=False)
+        except OSError as error:
+            raise ConfigError(f"{out}: cannot be written ({error.strerror})") from None
         say(f"wrote {tuple(vectors.shape)} to {out}")
     elif as_json:
         show_json(vectors.tolist())
@@ -235,7 +294,7 @@ def score(
     words: Annotated[bool, typer.Option("--words", help="Log-probability of each word.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Say how probable given translations, or texts, are.
+    """Say how probable given translations, or texts, are: log-probability and perplexity of each line.
 
     glassformer score -m runs/train-en-fr-small-01 --src test.en --tgt test.fr
     """
@@ -243,15 +302,17 @@ def score(
     from glassformer.text import Lines, Pairs
 
     if target is None:
-        raise DataError("nothing to score; name the texts with --tgt")
-    if source is None:
-        found = LanguageModel.from_pretrained(*(model or [])).score(list(Lines.from_file(target)))
-    else:
+        raise ConfigError("nothing to score; name the texts with --tgt")
+    if source is not None:
         pairs = [(pair.source, pair.target) for pair in Pairs.from_files(source, target)]
         found = Translator.from_pretrained(*(model or [])).score(pairs)
+    elif model:
+        found = LanguageModel.from_pretrained(*model).score(list(Lines.from_file(target)))
+    else:
+        raise ConfigError("a text alone is scored by a language model; name one with -m, or give --src")
     for each in found:
         if as_json:
-            show(_json_line(each.to_dict()))
+            show(json_line(each.to_dict()))
         elif each.log_probability is None:
             show("")
         elif words:
@@ -268,132 +329,20 @@ def vars_of(value: object) -> dict[str, object]:
 
 
 def _options(
-    beam: int | None,
-    alpha: float | None,
-    nbest: int | None,
-    sample: bool,
-    temperature: float | None,
-    top_k: int | None,
-    top_p: float | None,
-    seed: int | None,
+    default: "DecodeConfig", given: dict[str, int | float | None], *, sample: bool = False
 ) -> dict[str, Any]:
     """Decoding options that were given; what was not is the model's own default."""
-    wanted = temperature if temperature is not None else 1.0 if sample else None
-    given = {
-        "beam": beam,
-        "alpha": alpha,
-        "nbest": nbest,
-        "temperature": wanted,
-        "top_k": top_k,
-        "top_p": top_p,
-        "seed": seed,
-    }
-    return {name: value for name, value in given.items() if value is not None}
+    options = {name: value for name, value in given.items() if value is not None}
+    if sample:
+        options.setdefault("temperature", 1.0)
+    nbest = options.get("nbest", 1)
+    if "beam" not in options and "temperature" not in options and nbest > default.beam:
+        options["beam"] = nbest  # who asks for so many does not insist on a narrower search
+    return options
 
 
-def _lines(texts: list[str] | None, source: Path | None) -> Iterator[str]:
-    from glassformer.text.lines import read_lines
-
-    if texts:
-        yield from texts
-    elif source is not None:
-        yield from read_lines(source)
-    else:
-        for number, line in enumerate(sys.stdin.buffer, start=1):
-            try:
-                yield line.removesuffix(b"\n").removesuffix(b"\r").decode()
-            except UnicodeDecodeError as error:
-                raise DataError(
-                    f"standard input: line {number} is not UTF-8 (byte 0x{line[error.start]:02x} at column "
-                    f"{error.start + 1})"
-                ) from None
-
-
-def _chunks(lines: Iterator[str]) -> Iterator[list[str]]:
-    chunk: list[str] = []
-    for line in lines:
-        chunk.append(line)
-        if len(chunk) == CHUNK:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
-
-
-def _map_lines(texts: list[str] | None, source: Path | None, out: Path | None, several: Any) -> None:
-    """Every line through ``several``, chunk by chunk; a file gets a progress line."""
-    with _output(out) as stream:
-        done = 0
-        for chunk in _chunks(_lines(texts, source)):
-            for result in several(chunk):
-                stream.write(result + "\n")
-            stream.flush()
-            done += len(chunk)
-            if out is not None and console().is_terminal:
-                console().print(f" {done:,} lines", end="\r")
-    if out is not None:
-        say(f"wrote {done:,} lines to {out}")
-
-
-@contextmanager
-def _output(out: Path | None) -> Iterator[IO[str]]:
-    """Standard output, or a file that appears only when it is whole."""
-    if out is None:
-        yield sys.stdout
-        return
-    temporary = out.with_name(f".{out.name}.partial")
-    try:
-        with temporary.open("w", encoding="utf-8", newline="\n") as file:
-            yield file
-        temporary.replace(out)
-    except OSError as error:
-        raise DataError(f"{out}: {error.strerror}") from None
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _prompt(several: Any) -> None:
-    say("type a text and press Enter; an empty line or Ctrl-D ends")
-    while True:
-        try:
-            line = input("> ")
-        except EOFError:
-            return
-        if not line.strip():
-            return
-        for result in several([line]):
-            show(result)
-
-
-def _rendered(
-    line: str, found: "Translation", *, scores: bool, align: bool, as_json: bool, before: str = ""
-) -> Iterator[str]:
-    """The lines that a result is printed as: one, or one for each alternative."""
-    if as_json:
-        yield _json_line({"source": line, **found.to_dict()})
-        return
-    for each in (found, *found.alternatives):
-        text = " ".join((before + each.text).split("\n"))  # one result, one line
-        parts = [f"{each.score:.4f}" if each.score is not None else "0.0000"] if scores else []
-        parts.append(_safe(text))
-        if align:
-            parts.append("" if each.alignment is None else each.alignment.pharaoh)
-        yield "\t".join(parts)
-
-
-def _safe(text: str) -> str:
-    """Text that cannot steer a terminal."""
-    if not sys.stdout.isatty():
-        return text
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
-
-
-def _warn(found: "Translation") -> None:
-    for warning in found.warnings:
-        say(f"warning: {warning}")
-
-
-def _json_line(data: dict[str, Any]) -> str:
-    import json
-
-    return json.dumps(data, ensure_ascii=False, allow_nan=False)
+def _refuse(flag: str, others: dict[str, bool]) -> None:
+    """Flags that contradict another one."""
+    for other, given in others.items():
+        if given:
+            raise ConfigError(f"{flag} and {other} do not go together; leave one of them out")

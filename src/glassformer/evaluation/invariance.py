@@ -3,56 +3,42 @@
 Each gives a figure, the largest difference found, and holds if it is within its bound.
 """
 
-import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
-from glassformer.checkpoint import load_model
-from glassformer.decoding import Translator
-from glassformer.nn import EncoderDecoder, Sight, padding_mask
-from glassformer.nn.attention import MultiHeadAttention, explained_attention
-from glassformer.nn.shapes import Heads, Keys, Queries, Values
+from glassformer.decoding import LanguageModel, TextEncoder, Translator
+from glassformer.errors import ConfigError
+from glassformer.evaluation.checking import BEAM, GREEDY, LOGITS, SCORES, Check, Watch, largest, scaled
+from glassformer.evaluation.invariance_alone import ENCODER_CHECKS, LANGUAGE_CHECKS, files_check
+from glassformer.nn import EncoderDecoder, padding_mask
 
-LOGITS, SCORES = 1e-5, 1e-4
-
-
-@dataclass(frozen=True)
-class Check:
-    """A sentence that must be true, and how true it is."""
-
-    name: str
-    claim: str
-    difference: float
-    bound: float
-    detail: str = ""
-
-    @property
-    def holds(self) -> bool:
-        """Whether the difference is within the bound."""
-        return self.difference <= self.bound
-
-
-def check_translator(translator: Translator, texts: Sequence[str], only: Sequence[str] = ()) -> list[Check]:
-    """Every check, or those named, on these texts."""
-    checks: dict[str, Callable[[Translator, Sequence[str]], Check]] = {
-        "causal": _causal,
-        "padding": _padding,
-        "batch": _batch,
-        "cache": _cache,
-        "attention": _attention,
-        "search": _search,
-        "files": _files,
-    }
-    chosen = [name for name in checks if not only or name in only]
-    with torch.inference_mode():
-        return [checks[name](translator, texts) for name in chosen]
-
+C = TypeVar("C")
 
 CHECKS = ("causal", "padding", "batch", "cache", "attention", "search", "files")
+
+
+def check_model(
+    used: Translator | LanguageModel | TextEncoder, texts: Sequence[str], only: Sequence[str] = ()
+) -> list[Check]:
+    """Every check that there is for a model, or those named, on these texts."""
+    with torch.inference_mode():
+        match used:
+            case Translator():
+                return [check(used, texts) for check in _chosen(_TRANSLATOR_CHECKS, only)]
+            case LanguageModel():
+                return [check(used, texts) for check in _chosen(LANGUAGE_CHECKS, only)]
+            case TextEncoder():
+                return [check(used, texts) for check in _chosen(ENCODER_CHECKS, only)]
+
+
+def _chosen(checks: Mapping[str, C], only: Sequence[str]) -> list[C]:
+    for name in only:
+        if name not in checks:
+            raise ConfigError(f"{name}: there is no such check for this family; it has {', '.join(checks)}")
+    return [check for name, check in checks.items() if not only or name in only]
 
 
 def _model(translator: Translator) -> EncoderDecoder:
@@ -64,7 +50,7 @@ def _pair(translator: Translator, texts: Sequence[str]) -> tuple[Tensor, Tensor]
     text = max(texts, key=len)
     tokenizer = translator.tokenizer
     source = [*tokenizer.encode_source([text])[0], tokenizer.eos_id]
-    result = translator.translate([text], beam=1)[0]
+    result = translator.translate([text], GREEDY)[0]
     target = [tokenizer.bos_id, *(token.id for token in result.tokens)][
         : _model(translator).config.max_length
     ]
@@ -77,7 +63,7 @@ def _causal(translator: Translator, texts: Sequence[str]) -> Check:
     changed = target.clone()
     half = target.size(1) // 2
     changed[:, half:] = (changed[:, half:] + 1) % model.config.vocab_size
-    difference = _largest(model(source, target)[:, :half], model(source, changed)[:, :half])
+    difference = largest(model(source, target)[:, :half], model(source, changed)[:, :half])
     return Check("causal", "a later token never changes an earlier output", difference, 0.0)
 
 
@@ -91,13 +77,13 @@ def _padding(translator: Translator, texts: Sequence[str]) -> Check:
         padding = torch.randint(0, model.config.n_source_ids, (1, min(extra, room)))
         padded = torch.cat([source, padding], dim=1)
         mask = padding_mask(torch.tensor([source.size(1)]), padded.size(1))
-        worst = max(worst, _largest(plain, model(padded, target, mask)))
-    return Check("padding", "amount and content of padding do not matter", worst, _scaled(plain))
+        worst = max(worst, largest(plain, model(padded, target, mask)))
+    return Check("padding", "amount and content of padding do not matter", worst, scaled(plain))
 
 
 def _batch(translator: Translator, texts: Sequence[str]) -> Check:
-    alone = [translator.translate([text])[0] for text in texts]
-    together = translator.translate(list(texts))
+    alone = [translator.translate([text], BEAM)[0] for text in texts]
+    together = translator.translate(list(texts), BEAM)
     pairs = list(zip(alone, together, strict=True))
     other = [i for i, (one, two) in enumerate(pairs) if one.text != two.text]
     same = [abs((one.score or 0.0) - (two.score or 0.0)) for one, two in pairs if one.text == two.text]
@@ -117,34 +103,23 @@ def _cache(translator: Translator, texts: Sequence[str]) -> Check:
     for i in range(target.size(1)):
         steps.append(model.output(model.decode(target[:, i : i + 1].expand(2, 1), cache)))
         cache.reorder_past(torch.tensor([1, 0]))
-    difference = _largest(whole.expand(2, -1, -1), torch.cat(steps, dim=1))
-    return Check("cache", "cached step = full forward, beam reordering included", difference, _scaled(whole))
+    difference = largest(whole.expand(2, -1, -1), torch.cat(steps, dim=1))
+    return Check("cache", "cached step = full forward, beam reordering included", difference, scaled(whole))
 
 
 def _attention(translator: Translator, texts: Sequence[str]) -> Check:
     """The kernel that runs against the formula of the paper, on the model's own queries and keys."""
     model = _model(translator)
     source, target = _pair(translator, texts)
-    worst = [0.0]
-
-    def observe(q: Queries, k: Keys, v: Values, sight: Sight, heads: Heads) -> None:
-        worst[0] = max(worst[0], _largest(heads, explained_attention(q, k, v, sight)[0]))
-
-    attentions = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
-    for attention in attentions:
-        attention.observe = observe
-    try:
+    with Watch(model) as watch:
         model(source, target)
-    finally:
-        for attention in attentions:
-            attention.observe = None
-    return Check("attention", "fused attention = the paper's formula", worst[0], LOGITS)
+    return Check("attention", "fused attention = the paper's formula", watch.worst, LOGITS)
 
 
 def _search(translator: Translator, texts: Sequence[str]) -> Check:
     worst = 0.0
-    for beam in (1, 4):
-        found = translator.translate(list(texts), beam=beam)
+    for config in (GREEDY, BEAM):
+        found = translator.translate(list(texts), config)
         whole = [(text, one) for text, one in zip(texts, found, strict=True) if one.finished and one.text]
         scored = translator.score([(text, one.text) for text, one in whole])
         for (_, one), other in zip(whole, scored, strict=True):
@@ -154,20 +129,12 @@ def _search(translator: Translator, texts: Sequence[str]) -> Check:
     return Check("search", "score = score when re-scored, greedy and beam", worst, SCORES)
 
 
-def _files(translator: Translator, _: Sequence[str]) -> Check:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model"
-        translator.save_pretrained(path)
-        again = load_model(path).model
-    before = dict(_model(translator).named_parameters())
-    worst = max(_largest(before[name], parameter) for name, parameter in again.named_parameters())
-    return Check("files", "save → load → same bits", worst, 0.0)
-
-
-def _largest(one: Tensor, other: Tensor) -> float:
-    return float((one - other).abs().max()) if one.numel() else 0.0
-
-
-def _scaled(logits: Tensor) -> float:
-    """The bound for logits: absolute for small ones, relative for large."""
-    return LOGITS * max(1.0, float(logits.abs().max()))
+_TRANSLATOR_CHECKS: Mapping[str, Callable[[Translator, Sequence[str]], Check]] = {
+    "causal": _causal,
+    "padding": _padding,
+    "batch": _batch,
+    "cache": _cache,
+    "attention": _attention,
+    "search": _search,
+    "files": lambda translator, _: files_check(translator.save_pretrained, _model(translator)),
+}

@@ -1,5 +1,7 @@
 """BLEU, chrF and TER by sacreBLEU, each with the signature that makes it comparable."""
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
@@ -7,7 +9,13 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
-from glassformer.errors import DataError
+from glassformer.errors import ConfigError, DataError, suggest
+from glassformer.text.scripts import SCRIPTS, script_of
+
+TOKENIZERS = ("13a", "intl", "zh", "char", "none")
+"""How BLEU may find words without further software; see sacreBLEU."""
+
+_KANA = re.compile("[\u3040-\u30ff]")
 
 
 @dataclass(frozen=True)
@@ -33,17 +41,64 @@ class TextScores:
 
 
 def text_scores(
-    hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, lowercase: bool = False
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    *,
+    lowercase: bool = False,
+    tokenize: str | None = None,
 ) -> TextScores:
-    """Corpus scores; ``references[i]`` are all the references of sentence i, which may differ in number."""
+    """Corpus scores; ``references[i]`` are all the references of sentence i, which may differ in number.
+
+    ``tokenize`` is how sacreBLEU finds words; unset, the way that suits the script of the references.
+    """
     streams = reference_streams(hypotheses, references)
-    bleu, chrf, ter = BLEU(lowercase=lowercase), CHRF(lowercase=lowercase), TER(case_sensitive=not lowercase)
+    tokenize = chosen_tokenizer(references, tokenize)
+    bleu, chrf = BLEU(lowercase=lowercase, tokenize=tokenize), CHRF(lowercase=lowercase)
+    asian = tokenize in ("zh", "char")
+    ter = TER(case_sensitive=not lowercase, normalized=asian, asian_support=asian)
     return TextScores(
         bleu=_score(bleu, hypotheses, streams),
         chrf=_score(chrf, hypotheses, streams),
         ter=_score(ter, hypotheses, streams),
         sentences=len(hypotheses),
     )
+
+
+def bleu_interval(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], tokenize: str, samples: int = 1000
+) -> float:
+    """Half the width of the 95 % interval of BLEU; 0 for a single sentence.
+
+    The samples are sacreBLEU's, whose seed is fixed: the same input gives the same answer.
+    """
+    streams = reference_streams(hypotheses, references)
+    score = BLEU(tokenize=tokenize).corpus_score(hypotheses, streams, n_bootstrap=samples)  # type: ignore[arg-type]  # None: no such reference
+    return float(score._ci)  # sacreBLEU has no public name for it
+
+
+def fitting_tokenizer(references: Sequence[Sequence[str]]) -> str:
+    """The tokenizer of sacreBLEU for the script of most references.
+
+    The usual one, 13a, needs spaces between words. Chinese has none, nor has Japanese, and Korean words are
+    long: over 13a their scores mean little (sacrebleu#147).
+    """
+    texts = [given[0] for given in references]
+    scripts = Counter(SCRIPTS[script_of(text)] for text in texts)
+    if scripts["east asian"] > len(texts) / 2:
+        return "char" if any(_KANA.search(text) for text in texts) else "zh"
+    return "char" if scripts["hangul"] > len(texts) / 2 else "13a"
+
+
+def chosen_tokenizer(references: Sequence[Sequence[str]], wanted: str | None) -> str:
+    """The tokenizer that is wanted, or the one that fits."""
+    if wanted is None:
+        return fitting_tokenizer(references)
+    if wanted not in TOKENIZERS:
+        raise ConfigError(
+            f"{wanted!r} is no way to find words{suggest(wanted, TOKENIZERS)}; "
+            f"there are {', '.join(TOKENIZERS)}"
+        )
+    return wanted
 
 
 def tokenized_bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Score:

@@ -8,7 +8,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest, Result
 
-from glassformer.evaluation.scores import reference_streams
+from glassformer.evaluation.scores import chosen_tokenizer, reference_streams
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,15 @@ def compare(
     references: Sequence[Sequence[str]],
     *,
     samples: int = 1000,
+    tokenize: str | None = None,
 ) -> list[Comparison]:
     """BLEU and chrF of two lists of hypotheses, with the chance that they differ by luck.
 
     The samples are sacreBLEU's, whose seed is fixed: the same input gives the same answer.
     """
     streams = cast("list[list[str]]", reference_streams(first, references))  # a None: no such reference
-    metrics = {"BLEU": BLEU(references=streams), "chrF": CHRF(references=streams)}
+    words = chosen_tokenizer(references, tokenize)
+    metrics = {"BLEU": BLEU(references=streams, tokenize=words), "chrF": CHRF(references=streams)}
     systems: list[tuple[str, Sequence[str]]] = [("first", list(first)), ("second", list(second))]
     _, results = PairedTest(systems, metrics, None, test_type="bs", n_samples=samples)()
     found = []

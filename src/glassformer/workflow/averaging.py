@@ -1,15 +1,19 @@
 """One model from the last checkpoints of a run (the paper's section 6.1)."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from glassformer.checkpoint import CheckpointStore, average_checkpoints, save_model
-from glassformer.errors import CheckpointError
-from glassformer.nn import build_model
+from glassformer.config import RunConfig
+from glassformer.errors import CheckpointError, DataError
+from glassformer.nn import Transformer, build_model
 from glassformer.text import Tokenizer
 from glassformer.training import RunDirectory
 from glassformer.training.state import load_weights
 from glassformer.workflow.card import model_card
+from glassformer.workflow.companions import Companions, kept_companions
+from glassformer.workflow.preparation import prepare
 
 
 class Averaged(NamedTuple):
@@ -36,5 +40,17 @@ def average_run(run: RunDirectory, count: int, out: Path | None = None) -> Avera
     directory = run.model if out is None else out
     card = model_card(run.path.name, config, model, {}, averaged=steps)
     tokenizer = Tokenizer.load(run.tokenizer)
-    save_model(directory, model.eval(), tokenizer, card=card, replace=out is None)
+    extras = _companions(run, config, tokenizer, model.eval())
+    save_model(directory, model, tokenizer, card=card, replace=out is None, extras=extras)
     return Averaged(steps, directory)
+
+
+def _companions(
+    run: RunDirectory, config: RunConfig, tokenizer: Tokenizer, model: Transformer
+) -> Mapping[str, bytes]:
+    """What stands beside the model: made for it, or, where the text is gone, what the run has."""
+    try:
+        prepared = prepare(config, run.path.parent, tokenizer=tokenizer)
+    except DataError:
+        return kept_companions(run)
+    return Companions(prepared).beside(model)

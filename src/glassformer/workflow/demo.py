@@ -8,7 +8,7 @@ from typing import NamedTuple
 from glassformer.config import RunConfig, resolve
 from glassformer.decoding import Translation, Translator
 from glassformer.decoding.alignment import Pairs as Places
-from glassformer.decoding.alignment import Reading, alignment_error_rate, read_pharaoh
+from glassformer.decoding.alignment import alignment_error_rate, read_pharaoh
 from glassformer.text.lines import read_lines
 from glassformer.text.phrasebook import english_words, french_words, write_corpus
 from glassformer.training import RunDirectory
@@ -108,27 +108,11 @@ def read_test(folder: Path) -> list[Known]:
 
 def judge(run: RunDirectory, known: Sequence[Known]) -> Outcome:
     """Translate sentences whose translations and alignments are known."""
-    translator = _best_reading(Translator.from_pretrained(run.path), known[:40])
+    translator = Translator.from_pretrained(run.path)
     found = translator.translate([each.source for each in known], beam=1, alignment=True)
     exact = sum(one.text == each.target for one, each in zip(found, known, strict=True))
     shown, sources = tuple(found[:5]), tuple(each.source for each in known[:5])
     return Outcome(run, 100 * exact / len(known), 100 * _alignment_error(found, known), shown, sources)
-
-
-def _best_reading(translator: Translator, known: Sequence[Known]) -> Translator:
-    """The translator whose alignments are read from the layer that does best on a few known ones."""
-    layers = range(translator.models[0].config.n_decoder_layers)
-    readers = [
-        Translator(translator.models, translator.tokenizer, reading=Reading(layer, fed))
-        for layer in layers
-        for fed in (False, True)
-    ]
-    sources = [each.source for each in known]
-
-    def error(reader: Translator) -> float:
-        return _alignment_error(reader.translate(sources, beam=1, alignment=True), known)
-
-    return min(readers, key=error)
 
 
 def _alignment_error(found: Sequence[Translation], known: Sequence[Known]) -> float:

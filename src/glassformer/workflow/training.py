@@ -15,6 +15,7 @@ from glassformer.text import Tokenizer
 from glassformer.training import Job, Progress, RunDirectory, Silent, Trainer, Workers, circumstances
 from glassformer.training.precision import check_precision
 from glassformer.workflow.card import model_card
+from glassformer.workflow.companions import Companions
 from glassformer.workflow.preparation import Notice, Prepared, check_best_by, make_folder, prepare
 from glassformer.workflow.resuming import resumable
 from glassformer.workflow.starting import initial_model
@@ -86,6 +87,7 @@ def _prepare_together(
     def prepare_first() -> str:
         mine.append(prepare(config, runs, tokenizer=tokenizer, notice=notice))
         mine[0].batches()  # refuses what cannot be cut into batches before there is a run
+        decode_validation(mine[0].config, mine[0].tokenizer, mine[0].valid_corpus)  # or be translated
         return mine[0].tokenizer.to_json()
 
     known = workers.share(prepare_first)
@@ -147,9 +149,12 @@ def _job(
             for _, batch in source:
                 yield batch
 
+    beside = Companions(prepared).beside
+
     def publish(trained: Transformer, scores: Mapping[str, float]) -> None:
         card = model_card(run.path.name, config, trained, scores, n_examples=len(prepared.train))
-        save_model(run.model, trained, prepared.tokenizer, card=card, replace=True)
+        extras = beside(trained)
+        save_model(run.model, trained, prepared.tokenizer, card=card, replace=True, extras=extras)
 
     return Job(
         run=run,

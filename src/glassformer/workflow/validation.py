@@ -5,6 +5,8 @@ from itertools import islice
 
 from glassformer.config import DecodeConfig, RunConfig
 from glassformer.decoding import Translator
+from glassformer.decoding.framing import Framing
+from glassformer.errors import DataError, InputError
 from glassformer.evaluation import text_scores
 from glassformer.nn import EncoderDecoder, Transformer
 from glassformer.text import Pairs, Tokenizer
@@ -21,11 +23,15 @@ def decode_validation(config: RunConfig, tokenizer: Tokenizer, corpus: object) -
         return None
     pairs = list(islice(corpus, config.train.valid_sentences))
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    language = config.data.langs[1] if tokenizer.languages and len(config.data.langs) == 2 else None
+    try:
+        Framing(tokenizer, config.model.max_length, language).sources(sources)
+    except InputError as error:  # told now, not at the first validation
+        raise DataError(f"{corpus.name}: validation {error}") from None
 
     def decode(model: Transformer, stop: Callable[[], bool]) -> TextScores | None:
         if not isinstance(model, EncoderDecoder):
             return TextScores({}, ())
-        language = config.data.langs[1] if tokenizer.languages and len(config.data.langs) == 2 else None
         translator = Translator(model, tokenizer, language=language)
         found = _translate(translator, sources, config.decode, stop)
         if found is None:

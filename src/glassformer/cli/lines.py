@@ -1,0 +1,192 @@
+"""Text in, lines out: arguments, standard input, files or a prompt go through a model chunk by chunk."""
+
+import json
+import re
+import sys
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from glassformer.cli.report import console, say, show
+from glassformer.errors import ConfigError, DataError, InputError
+
+if TYPE_CHECKING:
+    from glassformer.decoding import Streamed
+    from glassformer.decoding.results import Text
+
+CHUNK = 256
+"""Lines answered together: enough for full batches, few enough to see results soon."""
+
+Several = Callable[[Sequence[str], int], Iterator[str]]
+"""The output lines for some input lines, and the number of the first of those."""
+
+_BIDI = set(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
+
+
+def answer(texts: list[str] | None, source: Path | None, out: Path | None, several: Several) -> None:
+    """Every line through ``several``; a person at a terminal who gives no text is asked for it."""
+    if not texts and source is None and out is None and sys.stdin.isatty():
+        _prompt(several)
+        return
+    where = "" if texts else "standard input: " if source is None else f"{source}: "
+    done = 0
+    with _output(out) as stream:
+        for chunk in _chunks(each_line(texts, source)):
+            for result in _located(several, chunk, done + 1, where):
+                stream.write((result if out is None else _exported(result, out)) + "\n")
+            stream.flush()
+            done += len(chunk)
+            if out is not None and console().is_terminal:
+                console().print(f" {done:,} lines", end="\r")
+    if out is not None:
+        say(f"wrote {done:,} lines to {out}")
+
+
+def each_line(texts: list[str] | None, source: Path | None) -> Iterator[str]:
+    """The texts of a command: its arguments, or the lines of a file or of standard input."""
+    from glassformer.text.lines import read_lines
+
+    if texts and source is not None:
+        raise ConfigError("text is given twice, as arguments and with -i; leave one of them out")
+    if texts:
+        return iter(texts)
+    return read_lines(source) if source is not None else _standard_input()
+
+
+def _standard_input() -> Iterator[str]:
+    from glassformer.text.lines import MAX_LINE_BYTES
+
+    number = 0
+    while line := sys.stdin.buffer.readline(MAX_LINE_BYTES + 2):
+        number += 1
+        line = line.removesuffix(b"\n")
+        if len(line) > MAX_LINE_BYTES:
+            raise DataError(f"standard input: line {number} is longer than {MAX_LINE_BYTES} bytes; split it")
+        try:
+            yield line.removesuffix(b"\r").decode()
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"standard input: line {number} is not UTF-8 (byte 0x{line[error.start]:02x} at column "
+                f"{error.start + 1})"
+            ) from None
+
+
+def _chunks(lines: Iterable[str]) -> Iterator[list[str]]:
+    chunk: list[str] = []
+    for line in lines:
+        chunk.append(line)
+        if len(chunk) == CHUNK:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+def _located(several: Several, chunk: Sequence[str], first: int, where: str) -> Iterator[str]:
+    """The results; a text that the model cannot take is named by its line in the file."""
+    try:
+        yield from several(chunk, first)
+    except InputError as error:
+        if not where:
+            raise
+        told = re.match(r"text (\d+): ", str(error))
+        if told is None and len(chunk) > 1:  # about no text in particular
+            raise
+        number = first if told is None else first + int(told[1]) - 1
+        message = str(error) if told is None else str(error)[told.end() :]
+        raise InputError(f"{where}line {number}: {message}", error.hint) from None
+
+
+@contextmanager
+def _output(out: Path | None) -> Iterator[IO[str]]:
+    """Standard output, or a file that appears only when it is whole."""
+    if out is None:
+        yield sys.stdout
+        return
+    temporary = out.with_name(f".{out.name}.partial")
+    try:
+        with temporary.open("w", encoding="utf-8", newline="\n") as file:
+            yield file
+        temporary.replace(out)
+    except OSError as error:
+        raise DataError(f"{out}: cannot be written ({error.strerror})") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _prompt(several: Several) -> None:
+    """A mistake in one text is told and does not end the conversation."""
+    say("type a text and press Enter; an empty line or Ctrl-D ends")
+    while True:
+        try:
+            line = input("> ")
+        except EOFError:
+            return
+        if not line.strip():
+            return
+        try:
+            for result in several([line], 1):
+                show(result)
+        except InputError as error:
+            say(f"error: {error}")
+
+
+def stream_out(pieces: Iterable["Streamed"], before: str = "") -> None:
+    """A text on standard output as it is made, on one line."""
+    sys.stdout.write(safe(before))
+    for piece in pieces:
+        sys.stdout.write(safe(_one_line(piece.text)))
+        sys.stdout.flush()
+    show("")
+
+
+def rendered(
+    line: str, found: "Text", *, scores: bool, align: bool = False, as_json: bool, before: str = ""
+) -> Iterator[str]:
+    """The lines that a result is printed as: one, or one for each alternative."""
+    if as_json:
+        yield json_line({"source": line, **found.to_dict()})
+        return
+    for each in (found, *found.alternatives):
+        parts = [f"{each.score:.4f}" if each.score is not None else ""] if scores else []
+        parts.append(safe(_one_line(before + each.text)))
+        if align:
+            parts.append("" if each.alignment is None else each.alignment.pharaoh)
+        yield "\t".join(parts)
+
+
+def safe(text: str) -> str:
+    """Text that cannot steer a terminal; elsewhere it is left as it is."""
+    if not sys.stdout.isatty() or text.isprintable():
+        return text
+    return "".join(f"\\x{ord(char):02x}" if _steers(char) else char for char in text)
+
+
+def _steers(char: str) -> bool:
+    return unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") or char in _BIDI
+
+
+def _one_line(text: str) -> str:
+    """One result, one line, and no column more than it has."""
+    return " ".join(re.split("[\n\r\t]", text))
+
+
+def _exported(line: str, out: Path) -> str:
+    """The same in a table for spreadsheets, which would run what begins like a formula."""
+    if out.suffix != ".tsv":
+        return line
+    return "\t".join(f"'{cell}" if cell[:1] in ("=", "+", "@") else cell for cell in line.split("\t"))
+
+
+def warn(found: "Text", number: int) -> None:
+    """What there is to say about a result, with the number of its text."""
+    for warning in found.warnings:
+        say(f"warning: text {number}: {warning}")
+
+
+def json_line(data: dict[str, Any]) -> str:
+    """Strict JSON on one line, even for those who take U+2028 for the end of one."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False)
+    return re.sub("[\x85\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", text)
