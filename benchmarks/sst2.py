@@ -19,7 +19,7 @@ def test_accuracy(model: Path, test: Path) -> float:
     """Percent of the sentences that get their label."""
     pairs = [line.rsplit("\t", 1) for line in read_lines(test)]
     found = TextEncoder.from_pretrained(model).classify([text for text, _ in pairs])
-    right = sum(one.label == label for one, (_, label) in zip(found, pairs, strict=True))
+    right = sum(bool(one) and one[0].name == label for one, (_, label) in zip(found, pairs, strict=True))
     return 100 * right / len(pairs)
 
 

@@ -14,21 +14,23 @@ from glassformer.evaluation import Evaluation, evaluate
 from glassformer.nn import parameter_count
 from glassformer.text.lines import read_lines
 from glassformer.workflow.card import describe
+from glassformer.workflow.companions import Companions
+from glassformer.workflow.preparation import prepare
 
 
 def main(run: Path, data: Path, out: Path) -> None:
     """Judge the model as it will be loaded, then write it."""
     trained = Translator.from_pretrained(run)
     model = trained.models[0]
+    settings = load(RunConfig, run / "config.toml")
+    extras = Companions(prepare(settings, run.parent, tokenizer=trained.tokenizer)).beside(model)
     with tempfile.TemporaryDirectory() as folder:
         stored = Path(folder) / "model"
-        save_model(stored, model, trained.tokenizer, card="", storage="int8")
+        save_model(stored, model, trained.tokenizer, card="", storage="int8", extras=extras)
         found = judge(Translator.from_pretrained(stored), data)
-    settings = load(RunConfig, run / "config.toml")
     figures = f"{describe(model.config)}, {parameter_count(model):,} parameters"
-    save_model(
-        out, model, trained.tokenizer, card=card(figures, settings, found), storage="int8", replace=True
-    )
+    told = card(figures, settings, found)
+    save_model(out, model, trained.tokenizer, card=told, storage="int8", extras=extras, replace=True)
     print(f"{out}: BLEU {found.scores.bleu.value:.1f}, {size(out) / 1e6:.1f} MB")
 
 

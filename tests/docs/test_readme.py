@@ -13,6 +13,7 @@ from glassformer.text.phrasebook import write_corpus
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BY_MAKE = ("make demo", "make test")  # CI runs these themselves
+SERVERS = ("glassformer serve", "glassformer explore")  # until somebody stops them
 
 SMALL = {  # as a user would who has no minutes to spare
     "GLASSFORMER_TRAIN__STEPS": "8",
@@ -39,6 +40,24 @@ def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+def serve_a_moment(command: str, folder: Path) -> None:
+    """Start a server, see that it says where it is, stop it."""
+    environment = os.environ | SMALL | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    given = [*command.split(), *(["--no-open"] if "explore" in command else [])]
+    with subprocess.Popen(
+        given, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as server:
+        assert server.stdout is not None
+        said = ""
+        for line in server.stdout:
+            said += line
+            if "http://127.0.0.1" in line:
+                break
+        server.terminate()
+        said += server.stdout.read()
+    assert "http://127.0.0.1" in said, f"{command}\n{said}"
+
+
 @pytest.mark.slow
 def test_the_commands_and_the_python_of_the_readme_run(tmp_path: Path) -> None:
     """In their order, in one folder: later ones use what earlier ones made."""
@@ -47,7 +66,9 @@ def test_the_commands_and_the_python_of_the_readme_run(tmp_path: Path) -> None:
     pieces = blocks("python")
     assert len(commands) >= 8 and len(pieces) >= 2
     for command in commands:
-        if command.strip() not in BY_MAKE:
+        if command.startswith(SERVERS):
+            serve_a_moment(f"{command} --port 0", tmp_path)
+        elif command.strip() not in BY_MAKE:
             done = run(["bash", "-c", command], tmp_path)
             assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     for piece in pieces:

@@ -1,0 +1,96 @@
+"""A corpus through a local Ray cluster whose workers are killed: every line is translated once, in order."""
+
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from glassformer.bulk import Job, Shards, translate_file
+from tests.support.make_copy_model import DIRECTORY, words
+
+pytest.importorskip("ray", reason="bulk translation needs Ray")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.filterwarnings("ignore"),  # what Ray and pandas say of each other is not ours
+]
+
+
+def workers() -> Iterator[int]:
+    """Processes of ours that translate shards."""
+    children: dict[int, list[int]] = {}
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
+        except (OSError, IndexError):
+            continue
+        children.setdefault(parent, []).append(int(place.name))
+    ours = [os.getpid()]
+    for pid in ours:
+        ours += children.get(pid, [])
+    for pid in ours[1:]:
+        try:
+            name = Path(f"/proc/{pid}/cmdline").read_text()
+        except OSError:
+            continue
+        if "ShardTranslator" in name:
+            yield pid
+
+
+def job(folder: Path, n_lines: int, seed: int) -> tuple[Job, list[str]]:
+    lines = words(random.Random(seed), n_lines)
+    (folder / "in.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    made = Job(folder / "in.txt", folder / "out.txt", DIRECTORY, {"beam": 1}, lines_per_shard=100)
+    return made, lines
+
+
+def test_every_line_once_though_workers_die(tmp_path: Path) -> None:
+    made, lines = job(tmp_path, 4_000, seed=1)
+    killed: list[int] = []
+
+    def kill(done: int) -> None:
+        if done in (3, 15):
+            for pid in list(workers())[:1]:
+                os.kill(pid, signal.SIGKILL)
+                killed.append(pid)
+
+    assert translate_file(made, progress=kill) == len(lines)
+
+    found = made.output.read_text(encoding="utf-8").split("\n")[:-1]
+    assert killed
+    assert len(found) == len(lines)
+    right = sum(a == b for a, b in zip(found, lines, strict=True))
+    print(f"killed {len(killed)} workers; {right} of {len(lines)} lines copied")
+    assert right >= 0.99 * len(lines)
+
+
+def test_a_job_that_was_stopped_goes_on(tmp_path: Path) -> None:
+    made, lines = job(tmp_path, 1_000, seed=2)
+
+    class Stop(Exception):
+        pass
+
+    def stop(done: int) -> None:
+        if done == 4:
+            raise Stop
+
+    with pytest.raises(Stop):
+        translate_file(made, progress=stop)
+    kept = sorted(Shards(made.source, made.output, 100).folder.glob("*.done"))
+    times = {path.name: path.stat().st_mtime_ns for path in kept}
+    seen: list[int] = []
+    later = threading.Event()
+
+    def watch(done: int) -> None:
+        seen.append(done)
+        for path in kept:
+            assert path.stat().st_mtime_ns == times[path.name]
+        later.set()
+
+    assert translate_file(made, progress=watch) == len(lines)
+    assert seen == list(range(5, 11))
+    assert later.is_set() and time.time() > 0

@@ -1,0 +1,30 @@
+"""The native engine's own tests, compiled as it is shipped and with sanitizers: kernels, engine, fuzzing."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+RUN = Path(__file__).parents[2] / "native" / "tests" / "run.sh"
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(shutil.which("g++") is None, reason="there is no g++"),
+]
+
+
+@pytest.mark.parametrize("sanitizers", ["", "address,undefined"])
+def test_the_native_tests_pass(sanitizers: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [RUN, sanitizers, "2000"],
+        env=os.environ | {"BUILD_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    for name in ("kernels", "engine", "fuzz"):
+        assert f"{name}: passed" in done.stdout

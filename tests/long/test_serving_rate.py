@@ -1,0 +1,23 @@
+"""With 64 clients a server is nearly as fast as one offline call, and several times as fast as one client."""
+
+import pytest
+
+from benchmarks.serve_load import measure, read_sentences, table
+from glassformer.decoding.pretrained import shipped_model
+from glassformer.errors import CheckpointError
+
+pytestmark = pytest.mark.long
+
+
+def test_64_clients_on_the_shipped_model() -> None:
+    try:
+        shipped_model()
+    except CheckpointError:
+        pytest.skip("no model comes with this installation")
+    loads, batch_rate = measure(None, read_sentences(None, 1024), [1, 64], beam=4)
+    print(table(loads, batch_rate))
+    one, many = loads
+
+    assert many.failed == 0
+    assert many.sentences_per_second >= 5 * one.sentences_per_second
+    assert many.sentences_per_second >= 0.9 * batch_rate
