@@ -17,7 +17,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 MAY_IMPORT = {  # itself and errors too; cli is below
     "__init__": {  # on first use of a name
-        *("config", "text", "nn", "decoding", "evaluation", "probe", "explorer", "workflow"),
+        *("config", "text", "nn", "decoding", "evaluation", "probe", "interop", "explorer", "workflow"),
     },
     "__main__": {"cli"},
     "errors": set[str](),

@@ -1,6 +1,8 @@
 """Make the shipped model of a trained run: numbers as int8, judged as stored, with a card.
 
 python recipes/en-fr/ship.py runs/en-fr-01 recipes/en-fr/data src/glassformer/pretrained/en-fr
+
+A fourth argument says in words how it was trained, where the run's settings do not say all of it.
 """
 
 import sys
@@ -18,7 +20,7 @@ from glassformer.workflow.companions import Companions
 from glassformer.workflow.preparation import prepare
 
 
-def main(run: Path, data: Path, out: Path) -> None:
+def main(run: Path, data: Path, out: Path, training: str = "") -> None:
     """Judge the model as it will be loaded, then write it."""
     trained = Translator.from_pretrained(run)
     model = trained.models[0]
@@ -29,7 +31,7 @@ def main(run: Path, data: Path, out: Path) -> None:
         save_model(stored, model, trained.tokenizer, card="", storage="int8", extras=extras)
         found = judge(Translator.from_pretrained(stored), data)
     figures = f"{describe(model.config)}, {parameter_count(model):,} parameters"
-    told = card(figures, settings, found)
+    told = card(figures, settings, found, training or updates(settings))
     save_model(out, model, trained.tokenizer, card=told, storage="int8", extras=extras, replace=True)
     print(f"{out}: BLEU {found.scores.bleu.value:.1f}, {size(out) / 1e6:.1f} MB")
 
@@ -47,11 +49,20 @@ def size(directory: Path) -> int:
     return sum(path.stat().st_size for path in directory.iterdir())
 
 
-def card(figures: str, settings: RunConfig, found: Evaluation) -> str:
+def _in_a_cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def updates(settings: RunConfig) -> str:
+    """How a model was trained, from the settings of its run."""
+    return f"{settings.train.steps:,} updates, seed {settings.train.seed}"
+
+
+def card(figures: str, settings: RunConfig, found: Evaluation, training: str) -> str:
     """The README.md of the model."""
     scores, train = found.scores, settings.train
     rows = [
-        f"| {name} | {score.value:.1f} | `{score.signature}` |"
+        f"| {name} | {score.value:.1f} | `{_in_a_cell(score.signature)}` |"
         for name, score in (("BLEU", scores.bleu), ("chrF", scores.chrf), ("TER", scores.ter))
     ]
     buckets = [f"| {each.words} | {each.sentences:,} | {each.bleu:.1f} |" for each in found.buckets]
@@ -60,8 +71,8 @@ def card(figures: str, settings: RunConfig, found: Evaluation) -> str:
             "# English → French, for short everyday sentences",
             "",
             f"{figures}, stored as int8 with one scale per row.",
-            f"Trained with `recipes/en-fr` of Glassformer: {train.steps:,} updates of about "
-            f"{train.batch_tokens:,} tokens, {train.optimizer}, seed {train.seed}.",
+            f"Trained with `recipes/en-fr` of Glassformer ({train.optimizer}, {train.batch_tokens:,} tokens "
+            f"an update): {training}.",
             "",
             "## Data and licence",
             "",
@@ -95,4 +106,4 @@ def card(figures: str, settings: RunConfig, found: Evaluation) -> str:
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:]))
+    main(*map(Path, sys.argv[1:4]), *sys.argv[4:])

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from glassformer.decoding import LanguageModel, TextEncoder, Translator, load
     from glassformer.evaluation import evaluate_files as evaluate
     from glassformer.explorer import html_of
+    from glassformer.interop import import_hugging_face
     from glassformer.nn import build_model as Transformer
     from glassformer.probe import Trace, explain, trace
     from glassformer.text import Labelled, Lines, Pairs, Tokenizer
@@ -35,6 +36,7 @@ __all__ = [
     "explain",
     "fit",
     "html_of",
+    "import_hugging_face",
     "load",
     "trace",
 ]
@@ -55,6 +57,7 @@ _HOMES = {
     "explain": "probe",
     "fit": "workflow.fitting.fit",
     "html_of": "explorer",
+    "import_hugging_face": "interop",
     "load": "decoding",
     "trace": "probe",
 }

@@ -25,7 +25,7 @@ ARGUMENTS = [
 ]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # while it runs, no other event loop can run in this thread
 def chromium() -> Iterator[Browser]:
     """Debian's Chromium. CI must have it: a page that nobody opened is not tested."""
     found = shutil.which("chromium")

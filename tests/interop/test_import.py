@@ -55,6 +55,15 @@ def test_a_translator_answers_as_the_original_does(make: Callable[[Path], Any], 
     assert verify(ours)
 
 
+@pytest.mark.parametrize("make", [marian, bart], ids=lambda make: make.__name__)
+def test_a_foreign_directory_is_used_as_it_is(make: Callable[[Path], Any], tmp_path: Path) -> None:
+    """``from_pretrained`` imports on the way: the same answers as from the imported directory."""
+    ours = Translator.from_pretrained(imported(make, tmp_path))
+    direct = Translator.from_pretrained(tmp_path / "theirs")
+
+    assert direct.translate(TEXTS, max_length=12) == ours.translate(TEXTS, max_length=12)
+
+
 def test_a_language_model_goes_on(tmp_path: Path) -> None:
     for make in (gpt2, llama3):
         (tmp_path / make.__name__).mkdir()
@@ -87,11 +96,11 @@ def test_the_command_imports_and_reports(tmp_path: Path) -> None:
 
 
 def test_a_foreign_directory_is_not_taken_for_ours(tmp_path: Path) -> None:
-    """What to do instead is in the hint."""
+    """Only what uses a model imports on the way; what reads our files says what to do."""
     (tmp_path / "theirs").mkdir()
     marian(tmp_path / "theirs")
     with pytest.raises(CheckpointError, match="must be imported first") as caught:
-        Translator.from_pretrained(tmp_path / "theirs")
+        load_model(tmp_path / "theirs")
 
     assert caught.value.hint == f"glassformer import {tmp_path / 'theirs'} OUT"
 

@@ -5,11 +5,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from glassformer.checkpoint import open_model, resolve_model_directory
+from glassformer.checkpoint import open_model
 from glassformer.checkpoint.model_files import read_config, read_extra, read_tokenizer
 from glassformer.config import ModelConfig
 from glassformer.config.model import Family
 from glassformer.decoding.engines import EngineChoice, Native
+from glassformer.decoding.foreign import find_directory
 from glassformer.decoding.shortlist import FILE as SHORTLIST
 from glassformer.decoding.shortlist import LIMIT as SHORTLIST_LIMIT
 from glassformer.decoding.shortlist import Shortlist
@@ -66,7 +67,7 @@ def _open_native(
 ) -> tuple[Engine, Path, Tokenizer]:
     if len(directories) > 1:
         raise NotNative(f"an ensemble of {len(directories)} models")
-    place = resolve_model_directory(directories[0] if directories else shipped_model())
+    place = find_directory(directories[0] if directories else shipped_model())
     with open_model(place) as found:
         if found.config.family != family:
             raise _wrong_family(directories[0] if directories else place, found.config)
@@ -95,20 +96,20 @@ def read_directory(directory: Path | str) -> "tuple[LoadedModel, Tokenizer]":
     """A model with its tokenizer, from a model or run directory."""
     from glassformer.checkpoint import load_model
 
-    place = resolve_model_directory(directory)
+    place = find_directory(directory)
     found = load_model(place)
     return found, _required(place, found.tokenizer)
 
 
 def family_of(directory: Path | str) -> Family:
     """The family of the model in a model or run directory."""
-    with open_model(resolve_model_directory(directory)) as found:
+    with open_model(find_directory(directory)) as found:
         return found.config.family
 
 
 def main_directory(directories: Sequence[Path | str]) -> Path:
     """The model directory that says how its model is best asked; of an ensemble the first."""
-    return resolve_model_directory(directories[0] if directories else shipped_model())
+    return find_directory(directories[0] if directories else shipped_model())
 
 
 def read_shortlist(directory: Path) -> Shortlist:

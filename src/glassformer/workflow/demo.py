@@ -12,6 +12,7 @@ from glassformer.decoding.alignment import alignment_error_rate, read_pharaoh
 from glassformer.text.lines import read_lines
 from glassformer.text.phrasebook import english_words, french_words, write_corpus
 from glassformer.training import RunDirectory
+from glassformer.training.precision import bfloat16_works
 from glassformer.workflow.preparation import Notice
 from glassformer.workflow.training import ProgressFor, start_run
 
@@ -26,7 +27,7 @@ class Size:
     steps: int
 
 
-FULL, QUICK = Size(12_000, 700), Size(3_000, 60)
+FULL, QUICK = Size(20_000, 650), Size(3_000, 60)
 
 
 class Known(NamedTuple):
@@ -72,7 +73,7 @@ def settings(folder: Path, size: Size) -> RunConfig:
         "train": {
             "steps": size.steps,
             "batch_tokens": 2_048,
-            "optimizer": "adamw",
+            "optimizer": "muon" if bfloat16_works() else "adamw",  # muon multiplies in bfloat16
             "learning_rate": 4e-3,
             "schedule": "linear",
             "warmup_steps": size.steps // 15,

@@ -47,7 +47,7 @@ def _serve(route: Route) -> None:
         route.fulfill(body=path.read_bytes(), content_type=mimetypes.guess_type(path.name)[0])
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def modules(chromium: Browser) -> Iterator[Page]:
     """An empty page that can import every module, and reach nothing else."""
     page = chromium.new_page()
