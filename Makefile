@@ -29,7 +29,8 @@ browser:
 		|| echo "== no chromium here: the tests of the explorer's page will be skipped"
 
 test: setup browser
-	$(BIN)/python -m pytest -n 2 --cov --cov-report=term
+	$(BIN)/python -m pytest -m forked --cov --cov-report=
+	$(BIN)/python -m pytest -n 2 --cov --cov-append --cov-report=term
 
 test-long: setup browser
 	$(BIN)/python -m pytest -m long -p no:randomly

@@ -23,7 +23,7 @@ from tests.support.runs import differences, figures, resume, train
 from tests.support.together import together
 from tests.unit.training.test_step import CONFIG, TRAIN, batch_of, gradients, pairs
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.forked]
 SIZES = [[20, 9], [3, 32]]
 """Sentences in each micro-batch of each process: uneven in every way."""
 
