@@ -93,8 +93,9 @@ class MultiHeadAttention(nn.Module):
         else:
             q, (k, v) = self._split(self.query(x), self.d_k), memory
         heads = attention(q, k, v, sight, self.dropout if self.training else 0.0)
-        if self.observe is not None:  # sees what ran; never a second way to run
-            self.observe(q, k, v, sight, heads)
+        observe = self.observe  # read once: another thread may be taking it away
+        if observe is not None:  # sees what ran; never a second way to run
+            observe(q, k, v, sight, heads)
         output: Hidden = self.output(heads.transpose(1, 2).flatten(2))  # (B, L, D)
         return output
 
