@@ -21,3 +21,5 @@ for _module in pkgutil.iter_modules(glassformer.nn.__path__, "glassformer.nn."):
 @pytest.fixture(autouse=True)
 def _seed() -> None:
     torch.manual_seed(0)
+    if torch.get_num_threads() != 1:  # commands that run in this process may have set it
+        torch.set_num_threads(1)
