@@ -2,13 +2,12 @@
 
 import importlib.metadata
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.speed_peers.conversation import CannotRun, Conversation
 from benchmarks.speed_peers.installing import RECIPES, NotInstalled, interpreter
 
 ROOT = Path(__file__).parents[2]
@@ -55,10 +54,6 @@ class Turn(NamedTuple):
     memory_bytes: int
 
 
-class CannotRun(Exception):
-    """A contestant did not start, or died."""
-
-
 class NoModel(Exception):
     """There is no model in the form that a contestant reads."""
 
@@ -95,52 +90,24 @@ class Child:
     """A contestant's process with one setting. It lives through all rounds."""
 
     def __init__(self, who: Contestant, setting: Setting, model: Path, task: Path, log: Path) -> None:
-        self.setting, self._log = setting, log
+        self.setting = setting
         own = not who.package
         python = Path(sys.executable) if own or _here(who) else interpreter(who.recipe)
         module = f"benchmarks.decode_peers.{who.module}"
         command = [str(python), "-m", module, str(task), str(model), json.dumps(setting)]
-        paths = [str(ROOT), str(ROOT / "src")] if own else [str(ROOT)]
-        threads = setting.get("threads", setting.get("intra_threads", 1))
-        environment = os.environ | {
-            "OMP_NUM_THREADS": str(threads),
-            "PYTHONPATH": os.pathsep.join(paths),
-            "PYTHONWARNINGS": "ignore",
-        }
-        with log.open("w", encoding="utf-8") as file:
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file, cwd=ROOT, env=environment
-            )
-        self.versions: dict[str, str] = self._answer()["versions"]
+        threads = int(setting.get("threads") or setting.get("intra_threads") or 1)
+        self._process = Conversation(command, log, threads=threads, own=own)
+        self.versions: dict[str, str] = self._process.greeting["versions"]
 
     def decode(self, way: Way) -> Turn:
         """Everything once."""
-        assert self._process.stdin is not None
         told = way._asdict()
         del told["name"]
-        try:
-            self._process.stdin.write(json.dumps(told).encode() + b"\n")
-            self._process.stdin.flush()
-        except BrokenPipeError:
-            pass  # the answer will tell why
-        return Turn(**self._answer())
+        return Turn(**self._process.ask(told))
 
     def close(self) -> None:
         """Let the process end."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait()
-        self._process.stdout.close()
-
-    def _answer(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            self._process.communicate()
-            said = self._log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            raise CannotRun(said[-1] if said else f"ended with exit code {self._process.returncode}")
-        answer: dict[str, Any] = json.loads(line)
-        return answer
+        self._process.close()
 
 
 class Team(NamedTuple):

@@ -1,13 +1,12 @@
 """Contestants as child processes that take turns."""
 
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from benchmarks.speed_peers.conversation import CannotRun, Conversation
 from benchmarks.speed_peers.installing import RECIPES, NotInstalled, interpreter
 from benchmarks.speed_peers.worker import Shape
 
@@ -51,10 +50,6 @@ class Greeting(NamedTuple):
     versions: dict[str, str]
 
 
-class CannotRun(Exception):
-    """A contestant did not start, or died."""
-
-
 class Task(NamedTuple):
     """What everyone is told."""
 
@@ -69,49 +64,21 @@ class Child:
 
     def __init__(self, name: str, setting: str, task: Task) -> None:
         self.name, self.setting = name, setting
-        self._log = task.logs / f"{name}-{setting}.log"
         python = interpreter(name) if name in RECIPES else Path(sys.executable)
         module = f"benchmarks.speed_peers.{CONTESTANTS[name].module}"
         shape = json.dumps(task.shape._asdict())
         command = [str(python), "-m", module, str(task.batches), shape, setting, str(task.threads)]
-        own = [str(ROOT / "src")] if name == OURS else []
-        environment = os.environ | {
-            "OMP_NUM_THREADS": str(task.threads),
-            "PYTHONPATH": os.pathsep.join([str(ROOT), *own]),
-            "PYTHONWARNINGS": "ignore",
-        }
-        with self._log.open("w", encoding="utf-8") as log:
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, cwd=ROOT, env=environment
-            )
-        self.greeting = Greeting(**self._answer())
+        log = task.logs / f"{name}-{setting}.log"
+        self._process = Conversation(command, log, threads=task.threads, own=name == OURS)
+        self.greeting = Greeting(**self._process.greeting)
 
     def train(self, numbers: Sequence[int]) -> Turn:
         """Train on batches, one update each."""
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(json.dumps(list(numbers)).encode() + b"\n")
-            self._process.stdin.flush()
-        except BrokenPipeError:
-            pass  # the answer will tell why
-        return Turn(**self._answer())
+        return Turn(**self._process.ask(list(numbers)))
 
     def close(self) -> None:
         """Let the process end."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait()
-        self._process.stdout.close()
-
-    def _answer(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            self._process.communicate()
-            said = self._log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            raise CannotRun(said[-1] if said else f"ended with exit code {self._process.returncode}")
-        answer: dict[str, Any] = json.loads(line)
-        return answer
+        self._process.close()
 
 
 class Field(NamedTuple):

@@ -12,7 +12,8 @@ import torch
 
 from benchmarks.speed_peers import ours
 from benchmarks.speed_peers.batches import bucketed
-from benchmarks.speed_peers.contest import OURS, CannotRun, Child, Task
+from benchmarks.speed_peers.contest import OURS, Child, Task
+from benchmarks.speed_peers.conversation import CannotRun
 from benchmarks.speed_peers.twin import twin_of
 from benchmarks.speed_peers.worker import Shape
 from benchmarks.train_speed import Range
