@@ -72,3 +72,11 @@ def save_models(folder: Path) -> None:
 def ready(page: Page, view: str) -> None:
     """Wait until a view has been drawn."""
     page.wait_for_selector(f'#stage-slot[data-ready="{view}"]', timeout=20_000)
+
+
+def slow(page: Page) -> None:
+    """From now on what the page asks for comes late, as from a busy machine."""
+    page.evaluate(
+        "() => { const ask = window.fetch; window.fetch = async (...what) =>"
+        " { await new Promise((go) => setTimeout(go, 300)); return ask(...what); }; }"
+    )

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Page
 
-from tests.explorer.pages import Open, ready
+from tests.explorer.pages import Open, ready, slow
 
 
 def said(page: Page) -> str:
@@ -125,3 +125,15 @@ def test_what_has_the_focus_can_be_seen(open_page: Open) -> None:
         )
 
         assert "auto" in style or "solid" in style or "box" in style, style
+
+
+def test_the_keyboard_stays_in_the_matrix_while_another_is_on_its_way(open_page: Open) -> None:
+    page = open_page(view="head", kind="cross")
+    slow(page)
+    page.locator(".head-card .grid-focus").first.focus()
+    page.keyboard.press("e")
+    page.keyboard.press("ArrowDown")
+    page.wait_for_selector('.head-card [role="grid"][aria-label^="Encoder"]')
+    page.keyboard.press("ArrowRight")
+
+    page.wait_for_function("() => location.hash.includes('query=1') && location.hash.includes('key=1')")

@@ -6,7 +6,7 @@ from torch.nn import functional as F
 
 from glassformer import load
 from glassformer.probe.lens import depths, lens_logits
-from tests.explorer.pages import SENTENCE, Explorer, Open
+from tests.explorer.pages import SENTENCE, Explorer, Open, slow
 
 
 def rows_of(page: Page) -> list[list[str]]:
@@ -56,6 +56,22 @@ def test_every_measure_and_both_stacks_can_be_shown(open_page: Open) -> None:
         for measure in ("length", "cosine to the layer before", "attention or feed-forward"):
             page.get_by_label(measure, exact=True).check(force=True)
             expect(page.get_by_role("grid")).to_have_count(1)
+
+
+def test_another_choice_while_numbers_are_on_their_way_is_no_error(open_page: Open) -> None:
+    page = open_page(view="layers")
+    slow(page)
+    cell = page.get_by_role("gridcell")
+    cell.focus()
+    page.keyboard.press("ArrowRight")
+    page.get_by_label("length", exact=True).focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_timeout(700)
+
+    expect(page.get_by_label("attention or feed-forward", exact=True)).to_be_checked()
+    expect(page.get_by_label("attention or feed-forward", exact=True)).to_be_focused()
+    expect(page.get_by_role("alert")).to_have_count(0)
 
 
 def test_a_classifier_has_layers_but_no_lens(open_page: Open) -> None:

@@ -8,6 +8,21 @@ import { h, replace } from "../dom.js";
 /** @type {{group: number}} */
 const made = { group: 0 };
 
+/** What a control is called, whichever element it is drawn with this time. @param {any} element */
+const nameOfControl = (element) => `${element.closest("fieldset")?.querySelector("legend")?.textContent ?? ""}|${element.closest("label")?.textContent ?? element.textContent}|${element.type === "radio" ? element.value : ""}`;
+
+/**
+ * Draw controls anew; the one that had the focus keeps it.
+ * @param {HTMLElement} box @param {...import("../dom.js").Child} children
+ */
+export function renew(box, ...children) {
+  const held = box.contains(document.activeElement) ? nameOfControl(document.activeElement) : null;
+  replace(box, ...children);
+  if (held === null) return;
+  const same = [...box.querySelectorAll("input, select, button")].find((one) => nameOfControl(one) === held);
+  /** @type {any} */ (same)?.focus({ preventScroll: true });
+}
+
 /**
  * A radio group that looks like one button.
  * @param {{label: string, options: [string | number, string][], value: string | number,

@@ -7,7 +7,7 @@ import { h, num, num3, replace } from "../dom.js";
 import { resolve, sequential } from "../draw/colour.js";
 import { heatmap } from "../draw/heatmap.js";
 import { atlas } from "../draw/atlas.js";
-import { button, select } from "../ui/controls.js";
+import { button, renew, select } from "../ui/controls.js";
 import { gridPicture } from "../ui/grid.js";
 import { attentionFormula } from "../ui/inspector.js";
 import { pythonOfTrace } from "../ui/parts.js";
@@ -49,7 +49,7 @@ export const view = {
 
     function drawControls() {
       const labels = [...new Set(stats.heads.map((/** @type {any} */ one) => one.label))].sort();
-      replace(
+      renew(
         controls,
         select({ label: "order", options: Object.entries(ORDERS).filter(([id]) => id !== "importance" || stats.heads.some((/** @type {any} */ one) => one.importance !== null)).map(([id, [text]]) => [id, text]), value: kept.order, onchange: (order) => ((kept.order = order), draw()) }),
         select({ label: "only", options: [["", "all heads"], ...labels.map((/** @type {any} */ one) => /** @type {[string, string]} */ ([one, one]))], value: kept.label, onchange: (label) => ((kept.label = label), draw()) }),

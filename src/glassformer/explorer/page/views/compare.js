@@ -4,7 +4,7 @@
  */
 
 import { bdi, h, num, num3, replace } from "../dom.js";
-import { button, segmented, select, toggle } from "../ui/controls.js";
+import { button, renew, segmented, select, toggle } from "../ui/controls.js";
 import { tokenDifference, wordDifference } from "../ui/change.js";
 import { matrix } from "../ui/matrix.js";
 import { card, headChoice, headIn, loading, pieceOf, pythonOfTrace, pythonText, tokensOf } from "../ui/parts.js";
@@ -125,7 +125,7 @@ function compare(stage, ctx) {
   function showControls() {
     const other = right();
     const can = comparable();
-    replace(
+    renew(
       controls,
       segmented({ label: "show", hideLabel: true, options: [["side", "side by side"], ["difference", "difference"]], value: kept.mode, onchange: (mode) => { kept.mode = mode; draw(); } }),
       !ownHeads() && headChoice(a.shapes, left(), (patch) => ctx.select(patch)),

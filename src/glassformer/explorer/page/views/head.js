@@ -8,7 +8,7 @@ import { sequential, signed } from "../draw/colour.js";
 import { heatmap } from "../draw/heatmap.js";
 import { code } from "../draw/scale.js";
 import { renormalise } from "../math/attention.js";
-import { button, segmented, select, slider, toggle } from "../ui/controls.js";
+import { button, renew, segmented, select, slider, toggle } from "../ui/controls.js";
 import { flow } from "../ui/flow.js";
 import { gridPicture } from "../ui/grid.js";
 import { weightCard } from "../ui/inspector.js";
@@ -136,6 +136,7 @@ export const view = {
       const large = queries.length > 96 || keys.length > 96;
       const mini = large ? minimap(ctx, grid) : null;
       const second = h("div", { class: "second" });
+      const held = pictures.contains(document.activeElement);
       replace(
         pictures,
         h("div", { class: "figure" }, h("h3", null, "Matrix"), grid.element, mini && h("div", { class: "row" }, mini.element, zoomer(grid))),
@@ -143,6 +144,7 @@ export const view = {
         second,
       );
       grid.start();
+      if (held) grid.focusCell.focus({ preventScroll: true }); // the keyboard stays in the matrix
       return { kind, grid, ribbons, mini, second, queries, keys };
     }
 
@@ -174,13 +176,13 @@ export const view = {
     function drawControls() {
       const now = ctx.store.get();
       const name = quantity(now);
-      replace(choice, headChoice(trace.shapes, now, (patch) => ctx.select(patch)));
+      renew(choice, headChoice(trace.shapes, now, (patch) => ctx.select(patch)));
       const names = Object.entries(QUANTITIES).filter(([id, one]) => (!one.kinds || one.kinds.includes(now.kind)) && (ctx.level === "expert" || !["raw", "scaled", "bias", "scores"].includes(id) || id === name));
       const shape = trace.shapes[now.kind];
       /** @type {[string, string][]} */
       const heads = [["", "none"]];
       for (let layer = 0; layer < shape.layers; layer++) for (let head = 0; head < shape.heads; head++) heads.push([`${layer}.${head}`, `layer ${layer}, head ${head}`]);
-      replace(
+      renew(
         controls,
         select({ label: "show", options: names.map(([id, one]) => [id, one.text]), value: name, onchange: (id) => ((kept.quantity = id), drawControls(), refresh()) }),
         !QUANTITIES[name].both && segmented({ label: "scale", options: [["linear", "linear"], ["sqrt", "√"], ["log", "log"]], value: now.scale, onchange: (scale) => ctx.select({ scale }, { replace: true }) }),
@@ -258,7 +260,7 @@ export const view = {
 
     async function refresh() {
       const mine = ++turn;
-      const now = ctx.store.get();
+      let now = ctx.store.get();
       let found;
       try {
         found = await load(now);
@@ -267,6 +269,8 @@ export const view = {
         return;
       }
       if (mine !== turn || ctx.signal.aborted) return;
+      const { query, key } = ctx.store.get();
+      now = { ...now, query, key }; // the reader may have moved on while the numbers were on their way
       if (built?.kind !== now.kind) built = build(now.kind);
       shown = /** @type {any} */ (found);
       paint(built.grid.canvas, found, now);

@@ -7,7 +7,7 @@ import { bdi, formula, h, mi, mo, mtext, num, num3, percent, replace, row, sub, 
 import { cssOf, inkOn, sequential } from "../draw/colour.js";
 import { mean } from "../math/statistics.js";
 import { chart, dashOf } from "../ui/chart.js";
-import { segmented } from "../ui/controls.js";
+import { renew, segmented } from "../ui/controls.js";
 import { gridPicture } from "../ui/grid.js";
 import { labelledPicture, matrix } from "../ui/matrix.js";
 import { bar, card, figures, nothing, pieceOf, pythonOfTrace, pythonText } from "../ui/parts.js";
@@ -82,7 +82,7 @@ function layersView(stage, ctx, stacks, lens) {
     /** @type {[string, string][]} */
     const measures = [["norm", "length"], ["cosine", "cosine to the layer before"], ["share", "attention or feed-forward"]];
     if (lensHere()) measures.unshift(["lens", "logit lens"]);
-    replace(
+    renew(
       controls,
       names.length > 1 && segmented({ label: "stack", options: names.map((name) => [name, STACKS[name]]), value: kept.stack, onchange: (value) => { kept.stack = value; draw(); } }),
       segmented({ label: "show", options: measures, value: kept.measure, onchange: (value) => { kept.measure = value; draw(); } }),
@@ -205,11 +205,12 @@ function layersView(stage, ctx, stacks, lens) {
     if (!ready) return;
     list10(guesses, ready.top, ready);
     if (!ctx.source.live) return;
+    const { signal } = life; // `life` is another one as soon as the reader chooses something else
     try {
-      const more = await ctx.source.json(`traces/${ctx.trace.id}/lens/${depth}/${place}?k=${MORE}`, { signal: life.signal });
+      const more = await ctx.source.json(`traces/${ctx.trace.id}/lens/${depth}/${place}?k=${MORE}`, { signal });
       if (at.depth === depth && at.place === place) list10(guesses, more.top ?? more.cell?.top ?? ready.top, more);
     } catch (error) {
-      if (!life.signal.aborted) ctx.error(error);
+      if (!signal.aborted) ctx.error(error);
     }
   }
 

@@ -7,7 +7,7 @@ import { bdi, h, num3, replace } from "../dom.js";
 import { headColour } from "../draw/colour.js";
 import { smooth } from "../math/statistics.js";
 import { chart, dashOf } from "../ui/chart.js";
-import { button, segmented, select, slider, toggle } from "../ui/controls.js";
+import { button, renew, segmented, select, slider, toggle } from "../ui/controls.js";
 import { card, loading, nothing, pythonText } from "../ui/parts.js";
 
 /** @type {Record<string, string>} */
@@ -160,7 +160,7 @@ function runsView(stage, ctx, runs) {
     if (key === offered && offered) return;
     offered = key;
     if (!names.includes(kept.metric) && names.length) kept.metric = names[0];
-    replace(
+    renew(
       controls,
       select({ label: "curve", options: names.map((name) => [name, NAMES[name] ?? name]), value: kept.metric, onchange: (value) => { kept.metric = value; draw(); } }),
       slider({ label: "smoothing", min: 0, max: 0.98, step: 0.02, value: kept.smoothing, format: (x) => x.toFixed(2), oninput: (x) => { kept.smoothing = x; draw(); } }),

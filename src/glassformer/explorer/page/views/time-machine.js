@@ -8,7 +8,7 @@ import { headColour, sequential } from "../draw/colour.js";
 import { heatmap } from "../draw/heatmap.js";
 import { code } from "../draw/scale.js";
 import { chart, dashOf } from "../ui/chart.js";
-import { button, slider, toggle } from "../ui/controls.js";
+import { button, renew, slider, toggle } from "../ui/controls.js";
 import { matrix } from "../ui/matrix.js";
 import { card, headChoice, headIn, loading, nothing, pieceOf, pythonText, tokensOf } from "../ui/parts.js";
 import { KIND_NAMES } from "../ui/types.js";
@@ -253,7 +253,7 @@ function timeMachine(stage, ctx, checkpoints, lines) {
   }
 
   function showControls() {
-    replace(controls, headChoice(trace.shapes, head(), (patch) => ctx.select(patch)));
+    renew(controls, headChoice(trace.shapes, head(), (patch) => ctx.select(patch)));
   }
 
   /** @param {any} checkpoint @param {any} now @param {any} figures */

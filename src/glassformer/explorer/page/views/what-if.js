@@ -228,17 +228,19 @@ function whatIf(stage, ctx) {
   async function run() {
     life.abort();
     life = new AbortController();
+    const { signal } = life;
     replace(outcome, loading("running the model with these changes"));
     const request = trace.request;
     try {
       const meta = await ctx.traceOf({ source: request.source, target: request.target ?? null, decode: request.decode ?? {}, checkpoint: request.checkpoint, interventions: [...(request.interventions ?? []), ...kept.list] });
-      const diff = await ctx.source.json(`diff/${trace.id}/${meta.id}`, { signal: life.signal });
+      const diff = await ctx.source.json(`diff/${trace.id}/${meta.id}`, { signal });
+      if (signal.aborted) return;
       shown = { meta, diff };
       showOutcome();
       const said = meta.result?.text ? `output now: ${meta.result.text}` : "done";
       ctx.announce(diff.same_target ? `${said}; log-probability of the first output changed by ${num3(diff.same_target.total)}` : said);
     } catch (error) {
-      if (ctx.signal.aborted || life.signal.aborted) return;
+      if (ctx.signal.aborted || signal.aborted) return;
       replace(outcome, h("p", { class: "error", role: "alert" }, bdi(String(/** @type {any} */ (error).message))));
     }
   }
@@ -325,18 +327,19 @@ function whatIf(stage, ctx) {
     const { diff, meta } = shown;
     if (!diff.comparable[kind]) return;
     const name = `${kind}.${layer}.${head}.weights`;
+    const { signal } = life;
     try {
-      const { data, shape } = await ctx.source.binary(`diff/${trace.id}/${meta.id}/t/${name}`, { signal: life.signal });
+      const { data, shape } = await ctx.source.binary(`diff/${trace.id}/${meta.id}/t/${name}`, { signal });
       const { rows, columns } = tokensOf(trace, kind);
       if (rows.length !== shape[0] || columns.length !== shape[1]) return;
-      moved = matrix(ctx, { label: `Change of ${KIND_NAMES[kind].toLowerCase()}, layer ${layer}, head ${head}`, rows: rows.map(pieceOf), columns: columns.map(pieceOf), value: "change", both: true, axes: ["query", "key"], signal: life.signal, onopen: (i, j) => ctx.select({ view: "arithmetic", kind, layer, head, query: i, key: j }) });
+      moved = matrix(ctx, { label: `Change of ${KIND_NAMES[kind].toLowerCase()}, layer ${layer}, head ${head}`, rows: rows.map(pieceOf), columns: columns.map(pieceOf), value: "change", both: true, axes: ["query", "key"], signal, onopen: (i, j) => ctx.select({ view: "arithmetic", kind, layer, head, query: i, key: j }) });
       moved.paint(data);
       let most = 0;
       for (let i = 0; i < data.length; i++) most = Math.max(most, Math.abs(data[i]));
       replace(box, h("section", { class: ["card", `kind-${kind}`], aria: { label: "change of the weights" } }, h("h3", null, `${KIND_NAMES[kind]}, layer ${layer}, head ${head}: changed minus before`), h("p", { class: "note" }, "orange: more weight than before · blue: less · strongest colour: ", num(most)), moved.element));
       moved.start();
     } catch (error) {
-      if (!life.signal.aborted && !ctx.signal.aborted) ctx.error(error);
+      if (!signal.aborted && !ctx.signal.aborted) ctx.error(error);
     }
   }
 
@@ -352,6 +355,7 @@ function whatIf(stage, ctx) {
   async function runSweep(state, grids, top, start) {
     sweepLife.abort();
     sweepLife = new AbortController();
+    const { signal } = sweepLife;
     start.disabled = true;
     /** @type {any[]} */
     const found = [];
@@ -374,13 +378,13 @@ function whatIf(stage, ctx) {
         found.push(told);
         state.textContent = `${told.done} of ${told.total} heads`;
         waiting ||= requestAnimationFrame(draw);
-      }, { signal: sweepLife.signal, body: { kinds } });
+      }, { signal, body: { kinds } });
       draw();
       const best = [...found].sort((a, b) => b.importance - a.importance).slice(0, 6);
       replace(top, h("p", { class: "note" }, "largest falls: ", best.map((each, i) => [i > 0 && " · ", `${KIND_SHORT[each.kind]} ${each.layer}.${each.head} `, num(each.importance)])), h("p", { class: "note" }, "Pick a cell to put that head into the form above. One head at a time says nothing about heads that stand in for each other."));
       ctx.announce(`all ${found.length} heads muted once`);
     } catch (error) {
-      if (!ctx.signal.aborted && !sweepLife.signal.aborted) ctx.error(error);
+      if (!ctx.signal.aborted && !signal.aborted) ctx.error(error);
     }
     start.disabled = false;
   }
