@@ -13,11 +13,14 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
+from names import KEPT, introductions, renamed
+
 from glassformer.text.lines import read_lines
 from glassformer.text.phrasebook import generate
 
 HELD_OUT = 2_000
 PHRASEBOOK_PAIRS = 30_000
+INTRODUCTIONS = 2_500
 SEED = 1
 
 _SPACES = re.compile(r"\s+")
@@ -69,8 +72,11 @@ def main(source: Path, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     held_out = {bare(english) for name in ("dev", "test") for english, _ in parts[name]}
     learned = [(english, french) for english, given in parts["train"] for french in given]
+    dice = random.Random(SEED)  # noqa: S311
+    learned = [pair if dice.random() < KEPT else renamed(*pair, dice) for pair in learned]
     generated = [(phrase.english, phrase.french) for phrase in generate(PHRASEBOOK_PAIRS, SEED, level="full")]
-    learned += [pair for pair in generated if bare(pair[0]) not in held_out]
+    learned += [*generated, *introductions(INTRODUCTIONS, dice)]
+    learned = [pair for pair in learned if bare(pair[0]) not in held_out]
     write(folder / "train.tsv", [f"{english}\t{french}" for english, french in learned])
     write(folder / "dev.tsv", [f"{english}\t{given[0]}" for english, given in parts["dev"]])
     write(folder / "test.en", [english for english, _ in parts["test"]])
