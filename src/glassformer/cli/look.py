@@ -1,13 +1,19 @@
 """``glassformer explain`` and ``explore``: see through a model in the terminal, a file or the browser."""
 
 import math
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.cells import cell_len, set_cell_size
 
 from glassformer.cli.data import Json
 from glassformer.cli.report import say, show, show_json
+from glassformer.cli.use import TargetLanguage
 from glassformer.errors import CheckpointError, ConfigError, suggest
 
 if TYPE_CHECKING:
@@ -15,6 +21,10 @@ if TYPE_CHECKING:
     from glassformer.probe.picture import Picture
 
 RUNS = Path("runs")
+LARGEST = 32.0
+"""Inches that a picture has at most each way."""
+NAMED = 76
+"""So many names find room on its sides; of more, every second or third is written."""
 OneModel = Annotated[
     Path | None, typer.Option("-m", "--model", help="A run or model; unset: the shipped one.")
 ]
@@ -24,6 +34,7 @@ def explain(
     text: Annotated[str, typer.Argument(help="Text to look at.")],
     model: OneModel = None,
     target: Annotated[str | None, typer.Option("--tgt", help="Look at this output instead.")] = None,
+    language: TargetLanguage = None,
     kind: Annotated[str | None, typer.Option(help="enc, dec or cross; unset: what says most.")] = None,
     layer: Annotated[int | None, typer.Option(min=0, help="Layer, counted from 0.")] = None,
     head: Annotated[int | None, typer.Option(min=0, help="Head, counted from 0; unset: their mean.")] = None,
@@ -41,16 +52,15 @@ def explain(
     """
     from glassformer.probe.picture import picture
 
-    found = _subject(model).explain(text, target=target)
+    options: dict[str, Any] = {} if language is None else {"language": language}
+    found = _subject(model).explain(text, target=target, **options)
     drawn = picture(found, _kind(found, kind), layer, head)
     if html is not None:
-        found.save_html(html, full=full)
+        _written(html, partial(found.save_html, html, full=full))
         say(f"{html.stat().st_size / 1e6:.1f} MB; open it in a browser")
-        show(str(html))
-    for path in (png, svg):
+    for path, form in ((png, "png"), (svg, "svg")):
         if path is not None:
-            _draw(drawn, path, "png" if path is png else "svg")
-            show(str(path))
+            _written(path, partial(_draw, drawn, path, form))
     if as_json:
         show_json(_plain(found.to_dict()))
     elif html is None and png is None and svg is None:
@@ -120,32 +130,68 @@ def _kind(found: "Trace", wanted: str | None) -> Any:
     return wanted
 
 
+def _written(path: Path, write: Callable[[], object]) -> None:
+    """Write a file and name it."""
+    try:
+        write()
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be written ({error.strerror})") from None
+    show(str(path))
+
+
 def _print(found: "Trace", drawn: "Picture") -> None:
-    """The picture as text, for a terminal."""
+    """The picture as text; a terminal that is too narrow gets it in parts, one below the other."""
     from glassformer.probe.picture import bars
 
     names = [_short(name) for name in drawn.columns]
-    widths = [max(len(name), 3) for name in names]
-    first = max([len(_short(name)) for name in drawn.rows], default=0)
-    show(" " * (first + 3) + " ".join(name.center(width) for name, width in zip(names, widths, strict=True)))
-    for name, row, remark in zip(drawn.rows, drawn.weights.tolist(), drawn.remarks, strict=True):
-        cells = " ".join(bars(value).center(width) for value, width in zip(row, widths, strict=True))
-        show(f" {_short(name):<{first}}  {cells}   {remark}".rstrip())
+    widths = [max(cell_len(name), 3) for name in names]
+    rows = [_short(name) for name in drawn.rows]
+    first = max([cell_len(name) for name in rows], default=0)
+    aside = max([cell_len(remark) for remark in drawn.remarks], default=0)
+    room = shutil.get_terminal_size().columns - first - 6 - aside if sys.stdout.isatty() else sys.maxsize
+    for place, part in enumerate(_parts(widths, room)):
+        if place:
+            show("")
+        show(" " * (first + 3) + " ".join(_centred(names[i], widths[i]) for i in part))
+        for name, row, remark in zip(rows, drawn.weights.tolist(), drawn.remarks, strict=True):
+            cells = " ".join(_centred(bars(row[i]), widths[i]) for i in part)
+            show(f" {set_cell_size(name, first)}  {cells}   {'' if place else remark}".rstrip())
     for line in drawn.lines:
         show(line)
     worst = max(found.fidelity.values(), default=math.nan)
     say(f"{drawn.caption}; numbers equal the kernel's within {worst:.0e}; every head: glassformer explore")
 
 
+def _parts(widths: Sequence[int], room: int) -> Iterator[list[int]]:
+    """Columns that fit side by side, at least one at a time."""
+    part: list[int] = []
+    for column, width in enumerate(widths):
+        if part and sum(widths[i] + 1 for i in part) + width > room:
+            yield part
+            part = []
+        part.append(column)
+    yield part
+
+
+def _centred(text: str, width: int) -> str:
+    """In the middle of so many cells of a terminal; some characters take two."""
+    before = (width - cell_len(text)) // 2
+    return set_cell_size(" " * before + text, width)
+
+
 def _draw(drawn: "Picture", path: Path, form: str) -> None:
     from matplotlib.figure import Figure
 
     n_rows, n_columns = drawn.weights.shape
-    figure = Figure(figsize=(1.6 + 0.42 * n_columns, 1.4 + 0.34 * n_rows), layout="constrained")
+    size = min(1.6 + 0.42 * n_columns, LARGEST), min(1.4 + 0.34 * n_rows, LARGEST)
+    figure = Figure(figsize=size, layout="constrained")
     axes = figure.add_subplot()
     image = axes.imshow(drawn.weights.numpy(), cmap="cividis", vmin=0.0, vmax=1.0, aspect="auto")
-    axes.set_xticks(range(n_columns), [_literal(name) for name in drawn.columns], rotation=60, ha="right")
-    axes.set_yticks(range(n_rows), [_literal(name) for name in drawn.rows])
+    across, down = (slice(None, None, math.ceil(count / NAMED)) for count in (n_columns, n_rows))
+    axes.set_xticks(
+        range(n_columns)[across], [_literal(name) for name in drawn.columns[across]], rotation=60, ha="right"
+    )
+    axes.set_yticks(range(n_rows)[down], [_literal(name) for name in drawn.rows[down]])
     axes.set_title(drawn.caption, fontsize=9)
     figure.colorbar(image, ax=axes, label="weight")
     figure.savefig(path, format=form, dpi=160)
@@ -170,6 +216,4 @@ def _plain(value: Any) -> Any:
 
 
 def _flush() -> None:
-    import sys
-
     sys.stdout.flush()

@@ -104,7 +104,9 @@ class Library:
         if any(isinstance(each, Swap) for each in request.interventions):
             text = swapped(tokenizer, Question(text, interventions=request.interventions))
             check_text(text, self.limits)
-        n_source = len(tokenizer.encode(text)) + 2
+        tagged = request.language is not None or len(subject.tokenizer.languages) > 1
+        marks = 1 + tagged if isinstance(subject, Translator) else 2
+        n_source = len(tokenizer.encode(text)) + marks
         n_target = len(subject.tokenizer.encode(request.target or "")) + 1
         if isinstance(subject, LanguageModel):
             n_source, n_target = n_source + n_target, 0

@@ -1,6 +1,8 @@
-"""The page's files, read once and served from memory; edits show on reload."""
+"""The page's files, read once and served from memory, modules without comments; edits show on reload."""
 
+import gzip
 import hashlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
@@ -20,6 +22,9 @@ TYPES = {
     ".png": "image/png",
     ".ico": "image/x-icon",
 }
+_COMMENT = re.compile(r"/\*\*.*?\*/|^[ \t]*//[^\n]*", re.DOTALL | re.MULTILINE)
+"""A block that begins with two stars, or a line that is nothing else; no string may look like one."""
+_MARGIN = re.compile(r"^[ \t]+", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +32,8 @@ class PageFile:
     """One file."""
 
     content: bytes
+    packed: bytes
+    """The same by gzip."""
     type: str
     tag: str
     changed: int
@@ -65,13 +72,24 @@ class PageFiles:
     def response(self, name: str, request: Request) -> Response:
         """The file, or that it has not changed."""
         found = self.get(name)
-        headers = {"ETag": found.tag, "Cache-Control": "no-cache", **HEADERS}
+        headers = {"ETag": found.tag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding", **HEADERS}
         if found.tag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            return Response(
+                found.packed, headers={**headers, "Content-Encoding": "gzip"}, media_type=found.type
+            )
         return Response(found.content, headers=headers, media_type=found.type)
 
 
+def without_comments(module: str) -> str:
+    """A module as a browser needs it, without indentation too; every line keeps its number."""
+    return _MARGIN.sub("", _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), module))
+
+
 def _read(path: Path) -> PageFile:
-    content = path.read_bytes()
+    changed, content = path.stat().st_mtime_ns, path.read_bytes()
+    if path.suffix == ".js":
+        content = without_comments(content.decode()).encode()
     tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-    return PageFile(content, TYPES[path.suffix], tag, path.stat().st_mtime_ns)
+    return PageFile(content, gzip.compress(content, 9, mtime=0), TYPES[path.suffix], tag, changed)

@@ -92,32 +92,38 @@ def _way(
     block = stacks(found.model)[stack].blocks[layer]
     residual = next(way for name, _, way in sublayers(block) if name == sub)
     module = next(part.module for part in attentions(found.model) if (part.kind, part.layer) == (kind, layer))
-    x = found.state(stack, layer, "input" if sub == "attention" else _last(found, stack, "attention"))[query]
+    entry = "input" if sub == "attention" else _last(found, stack, "attention")
+    x, where = found.state(stack, layer, entry)[query], f"x.{stack}.{layer}"
     weight = module.output.weight[:, number * len(context) : (number + 1) * len(context)]
     projected: dict[str, Any] = {
         "op": "project",
         "label": "concat · W_O",
+        "tensor": f"{where}.{sub}.output",
         "value": found.state(stack, layer, f"{sub}.output")[query].tolist(),
         "share": (weight @ context).tolist(),
         "bias": found.config.bias,
     }
-    before: list[dict[str, Any]] = [{"op": "input", "label": "x", "value": x.tolist()}]
+    before: list[dict[str, Any]] = [
+        {"op": "input", "label": "x", "tensor": f"{where}.{entry}", "value": x.tolist()}
+    ]
     after = [projected]
     summed: dict[str, Any] = {
         "op": "add",
         "label": "x + attention",
+        "tensor": f"{where}.{sub}.sum",
         "value": found.state(stack, layer, f"{sub}.sum")[query].tolist(),
     }
     normed = found.state(stack, layer, f"{sub}.normed")[query]
+    first = f"{where}.{sub}.normed"
     match residual.placement:
         case "post":
             total = found.state(stack, layer, f"{sub}.sum")[query]
-            after += [summed, _norm(found, total, normed, "norm(x + attention)")]
+            after += [summed, _norm(found, total, normed, ("norm(x + attention)", first))]
         case "pre":
-            before.append(_norm(found, x, normed, "norm(x)"))
+            before.append(_norm(found, x, normed, ("norm(x)", first)))
             after.append(summed)
         case "sandwich":
-            before.append(_norm(found, x, normed, "norm(x)"))
+            before.append(_norm(found, x, normed, ("norm(x)", first)))
             after += [_after_norm(found, (stack, layer, sub), query), summed]
     return before, after
 
@@ -126,15 +132,17 @@ def _after_norm(found: Trace, where: tuple[StackName, int, str], query: int) -> 
     stack, layer, sub = where
     given = found.state(stack, layer, f"{sub}.output")[query]
     normed = found.state(stack, layer, f"{sub}.normed_after")[query]
-    return _norm(found, given, normed, "norm(attention)")
+    return _norm(found, given, normed, ("norm(attention)", f"x.{stack}.{layer}.{sub}.normed_after"))
 
 
-def _norm(found: Trace, given: Tensor, normed: Tensor, label: str) -> dict[str, Any]:
+def _norm(found: Trace, given: Tensor, normed: Tensor, names: tuple[str, str]) -> dict[str, Any]:
+    """A norm with its figures; ``names``: what it is called, and its tensor."""
     rms = found.config.norm_kind == "rms"
     mean = 0.0 if rms else float(given.mean())
     return {
         "op": "norm",
-        "label": label,
+        "label": names[0],
+        "tensor": names[1],
         "value": normed.tolist(),
         "mean": mean,
         "deviation": float((given - mean).square().mean().sqrt()),

@@ -45,6 +45,28 @@ def test_an_alignment_in_the_terminal(run, models: Path) -> None:  # type: ignor
     assert "cross-attention, layer 0 of 0–1, mean of 2 heads" in err and "glassformer explore" in err
 
 
+def test_a_narrow_terminal_gets_the_columns_in_parts(run, models: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    asked = ("explain", "The cat 日本 sat on the mat.", "-m", models / "ed", "--tgt", "Le chat.")
+    whole = run(*asked)[1].splitlines()
+    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((60, 24)))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    parts = run(*asked)[1].split("\n\n")
+
+    assert len(parts) > 1
+    assert " ".join(part.splitlines()[0] for part in parts).split() == whole[0].split()
+    assert all(len(line) <= 60 for part in parts for line in part.splitlines())
+
+
+def test_a_place_that_cannot_be_written_is_named(run, models: Path) -> None:  # type: ignore[no-untyped-def]
+    for form in ("html", "png", "svg"):
+        code, _, err = run("explain", "A cat.", "-m", models / "ed", f"--{form}", f"nowhere/cat.{form}")
+
+        assert code == 4
+        assert err.splitlines()[-1] == (
+            f"error: nowhere/cat.{form}: cannot be written (No such file or directory)"
+        )
+
+
 def test_other_families_show_what_they_have(run, models: Path) -> None:  # type: ignore[no-untyped-def]
     assert "→" in run("explain", "The cat", "-m", models / "lm")[1]
     assert "blank 1" in run("explain", "The [MASK] sat.", "-m", models / "mlm")[1]

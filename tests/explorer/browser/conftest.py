@@ -34,6 +34,7 @@ def open_page(chromium: Browser, explorer: Explorer, trouble: list[str]) -> Iter
             reduced_motion="reduce",
             **(options or {}),
         )
+        context.set_default_timeout(90_000)
         contexts.append(context)
         page = context.new_page()
         page.on("request", lambda request: _asked(request, explorer.url, trouble))

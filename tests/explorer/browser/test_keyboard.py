@@ -1,18 +1,19 @@
 """Everything by keyboard alone: from the sentence to one number, and back."""
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
-from tests.explorer.pages import Open, ready, slow
+from tests.explorer.pages import Open, ready, selection, slow
 
 
-def said(page: Page) -> str:
-    return page.locator("#live").inner_text()
+def said(page: Page, text: str) -> None:
+    """Wait until a screen reader would have been told something."""
+    expect(page.locator("#live")).to_contain_text(text)
 
 
 def test_from_the_sentence_to_one_weight_and_back(open_page: Open) -> None:
     page = open_page()
     page.keyboard.press("/")
-    assert page.evaluate("document.activeElement.id") == "sentence"
+    expect(page.locator("#sentence")).to_be_focused()
     page.keyboard.type("The cat")
     page.keyboard.press("Enter")
     page.wait_for_function(
@@ -31,14 +32,14 @@ def test_from_the_sentence_to_one_weight_and_back(open_page: Open) -> None:
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
     page.wait_for_function("() => location.hash.includes('query=1') && location.hash.includes('key=1')")
-    assert "query" in said(page)
-    assert "rank" in said(page)
+    said(page, "query")
+    said(page, "rank")
     page.keyboard.press("Enter")
     ready(page, "arithmetic")
     before = page.locator(".step[aria-current]").inner_text()
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press("ArrowRight")
-    assert page.locator(".step[aria-current]").inner_text() != before
+    expect(page.locator(".step[aria-current]")).not_to_have_text(before, use_inner_text=True)
     page.keyboard.press("Escape")
     ready(page, "head")
     page.keyboard.press("t")
@@ -67,14 +68,14 @@ def test_the_atlas_is_a_grid_of_heads(open_page: Open) -> None:
     cell.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowDown")
-    assert "layer 1, head 1" in said(page)
+    said(page, "layer 1, head 1")
     page.keyboard.press("Space")
     page.wait_for_selector(".tray:not([hidden])")
     page.keyboard.press("Enter")
     ready(page, "head")
 
-    assert "layer=1" in page.url
-    assert "head=1" in page.url
+    assert selection(page)["layer"] == "1"
+    assert selection(page)["head"] == "1"
 
 
 def test_the_timeline_steps_and_moves_the_query_along(open_page: Open) -> None:
@@ -84,9 +85,9 @@ def test_the_timeline_steps_and_moves_the_query_along(open_page: Open) -> None:
     page.keyboard.press("ArrowRight")
     page.wait_for_function("() => location.hash.includes('step=2')")
 
-    assert "query=2" in page.url
-    assert said(page).startswith("step 2")
-    assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith("step 2")
+    assert selection(page)["query"] == "2"
+    said(page, "step 2")
+    page.wait_for_function("() => document.activeElement.getAttribute('aria-label')?.startsWith('step 2')")
 
 
 def test_letters_can_be_turned_off_and_never_act_while_typing(open_page: Open) -> None:
@@ -110,7 +111,7 @@ def test_the_map_leads_to_the_parts(open_page: Open) -> None:
     page.keyboard.press("Enter")
     ready(page, "head")
 
-    assert page.locator('.map [aria-current="true"]').get_attribute("data-part") == "attention-cross"
+    expect(page.locator('.map [aria-current="true"]')).to_have_attribute("data-part", "attention-cross")
 
 
 def test_what_has_the_focus_can_be_seen(open_page: Open) -> None:

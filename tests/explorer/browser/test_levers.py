@@ -1,20 +1,23 @@
 """Levers that ask the model again: force a token, score an output, mute heads, take masks away."""
 
-from playwright.sync_api import Page
+import pytest
+from playwright.sync_api import Page, expect
 
-from tests.explorer.pages import Open, ready
+from tests.explorer.pages import Open, ready, selection
 
 
 def trace(page: Page) -> str:
-    return str(page.evaluate("new URLSearchParams(location.hash.slice(1)).get('trace')"))
+    return selection(page)["trace"]
 
 
 def moved(page: Page, before: str) -> None:
-    """Wait for another trace."""
+    """Wait until another trace is shown."""
     page.wait_for_function(
-        "(before) => new URLSearchParams(location.hash.slice(1)).get('trace') !== before"
-        " && document.querySelector('#stage-slot').dataset.ready",
+        "(before) => { const now = new URLSearchParams(location.hash.slice(1)).get('trace');"
+        " const { ready, trace } = document.querySelector('#stage-slot').dataset;"
+        " return now !== before && ready && trace === now; }",
         arg=before,
+        timeout=60_000,
     )
 
 
@@ -40,9 +43,8 @@ def test_another_whole_output_can_be_looked_at(open_page: Open) -> None:
     before = trace(page)
     page.locator(".hypothesis").nth(1).click()
     moved(page, before)
-    page.wait_for_selector('.hypothesis[aria-pressed="true"] >> nth=0')
 
-    assert page.locator(".hypothesis").nth(1).get_attribute("aria-pressed") == "true"
+    expect(page.locator(".hypothesis").nth(1)).to_have_attribute("aria-pressed", "true")
 
 
 def test_an_output_of_ones_own_is_scored_token_by_token(open_page: Open) -> None:
@@ -65,7 +67,7 @@ def test_m_mutes_the_selected_head(open_page: Open) -> None:
     page.keyboard.press("1")
     ready(page, "translate")
 
-    assert page.locator(".badge.warn").first.inner_text() == "1 change to the model"
+    expect(page.locator(".badge.warn").first).to_have_text("1 change to the model")
 
 
 def test_importance_is_measured_by_muting_each_head_once(open_page: Open) -> None:
@@ -88,7 +90,7 @@ def test_importance_is_measured_by_muting_each_head_once(open_page: Open) -> Non
 def test_masks_can_be_taken_away_and_the_damage_is_a_number(open_page: Open) -> None:
     page = open_page(view="masks")
     page.get_by_role("button", name="Run without the mask").click()
-    page.wait_for_selector("text=without it")
+    page.wait_for_selector("text=without it", timeout=60_000)
     page.get_by_role("button", name="Make the batch").click()
     page.wait_for_selector(".batch td.pad")
     words = page.locator("p", has_text="Largest change of any state").locator("b .num")
@@ -111,7 +113,7 @@ def test_a_kept_trace_is_there_to_compare_with(open_page: Open) -> None:
     page.keyboard.press("x")
     page.wait_for_function("() => location.hash.includes('compare=')")
 
-    assert f"compare={trace(page)}" in page.url
+    assert selection(page)["compare"] == trace(page)
 
 
 def test_what_is_shown_can_be_taken_along(open_page: Open) -> None:
@@ -132,3 +134,72 @@ def test_what_is_shown_can_be_taken_along(open_page: Open) -> None:
     assert {"Picture as SVG", "Numbers as JSON", "Copy Python", "Copy link", "Trace as one HTML file"} <= set(
         names
     )
+
+
+def test_every_number_of_the_arithmetic_leads_to_its_tensor(open_page: Open) -> None:
+    page = open_page(view="arithmetic", kind="cross", layer=1, head=2, query=1, key=2)
+    steps = page.locator(".steps button").count()
+    for step in range(steps):
+        page.locator(".steps button").nth(step).click()
+        links = page.locator(".step-links [data-tensor]")
+        assert links.count() > 0
+        name = str(links.last.get_attribute("data-tensor"))
+        links.last.click()
+        expect(page.locator(".tensor-panel h3 .mono")).to_have_text(name)
+    page.locator("#inspector").get_by_role("button", name="weight α").click()
+    expect(page.locator(".tensor-panel h3 .mono")).to_have_text("cross.1.2.weights")
+    shown = page.locator(".tensor-panel .readout .num").get_attribute("title") or "0"
+    weight = page.locator("#inspector dl").first.locator("dt:has-text('weight α') + dd .num")
+
+    assert float(shown) == pytest.approx(float(weight.get_attribute("title") or 1), abs=5e-4)
+
+
+def test_a_learned_matrix_opens_among_the_weights(open_page: Open) -> None:
+    page = open_page(view="arithmetic", kind="cross", layer=1)
+    page.locator("[data-parameter]").first.click()
+    ready(page, "weights")
+
+    expect(page.locator(".weight-title")).to_have_text("decoder.blocks.1.cross_attention.query.weight")
+
+
+LONG = "+".join(["The", "cat", "chased", "a", "mouse"] * 22)
+
+
+def test_a_long_matrix_is_zoomed_by_wheel_keys_and_buttons_and_dragged(open_page: Open) -> None:
+    page = open_page(view="head", kind="enc", text=LONG)
+    plane = page.locator(".head-card .grid-plane").first
+    cell = page.locator(".head-card .grid-focus").first
+    grid = page.locator(".head-card .grid-picture").first
+
+    def width() -> float:
+        return float(plane.evaluate("(e) => e.getBoundingClientRect().width"))
+
+    fit = width()
+    cell.focus()
+    page.keyboard.press("+")
+    assert width() == pytest.approx(2 * fit, rel=0.01)
+    page.keyboard.press("0")
+    assert width() == pytest.approx(fit, rel=0.01)
+    box = grid.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.wheel(0, -600)
+    page.wait_for_function(
+        "(w) => document.querySelector('.head-card .grid-plane').clientWidth > 2 * w", arg=fit
+    )
+    page.get_by_role("button", name="zoom in").click()
+    grid.scroll_into_view_if_needed()  # the click may have scrolled the stage
+    box = grid.bounding_box()
+    assert box
+    before = grid.evaluate("(e) => [e.scrollLeft, e.scrollTop]")
+    where = page.evaluate("() => location.hash")
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2 - 60, box["y"] + box["height"] / 2 - 40, steps=4)
+    page.mouse.up()
+
+    moved_to = grid.evaluate("(e) => [e.scrollLeft, e.scrollTop]")
+    assert moved_to == pytest.approx([before[0] + 60, before[1] + 40], abs=1.5)
+    assert page.evaluate("() => location.hash") == where  # dragging is not clicking
+    page.get_by_role("button", name="Fit").click()
+    assert width() == pytest.approx(fit, rel=0.01)

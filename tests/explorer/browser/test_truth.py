@@ -65,15 +65,8 @@ def test_every_pixel_of_a_head_is_its_weight(
             " + `&kind=${kind}&layer=1&head=3`; }",
             kind,
         )
-        page.wait_for_function(
-            "() => document.querySelector('#inspector h3')?.textContent === 'Layer 1, head 3'"
-        )
+        page.wait_for_selector(f'.head-pictures[data-shown="{kind}.1.3"]')
         weights = found.layers(kind)[1].weights[3]  # type: ignore[arg-type]  # one of the kinds
-        page.wait_for_function(
-            "([w, h]) => { const c = document.querySelector('.head-card .grid-plane canvas');"
-            " return c.width === w && c.height === h; }",
-            arg=[weights.shape[1], weights.shape[0]],
-        )
         shown = page.evaluate(PIXELS)
         codes = torch.tensor([table.index(word) for word in shown["words"]]).view(weights.shape)
 

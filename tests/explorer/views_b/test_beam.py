@@ -8,14 +8,13 @@ from playwright.sync_api import Page, expect
 
 from glassformer.config import DecodeConfig
 from glassformer.decoding.penalties import LengthPenalty
-from tests.explorer.pages import Explorer, Open
+from tests.explorer.pages import Explorer, Open, selection
 
 
 def log_of(page: Page, explorer: Explorer) -> dict[str, Any]:
     """The beam log of the trace on the stage."""
-    found = re.search(r"trace=([0-9a-f]+)", page.url)
-    assert found
-    answer: dict[str, Any] = page.request.get(f"{explorer.url}api/traces/{found[1]}/beam").json()
+    trace = selection(page)["trace"]
+    answer: dict[str, Any] = page.request.get(f"{explorer.url}api/traces/{trace}/beam").json()
     return answer
 
 
@@ -69,14 +68,16 @@ def test_the_tree_is_walked_by_keyboard(open_page: Open) -> None:
 
 def test_a_node_opens_as_a_trace_of_its_own(open_page: Open) -> None:
     page = open_page(view="beam")
-    before = page.url
+    before = selection(page)["trace"]
     page.get_by_role("tree").focus()
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
 
-    page.wait_for_url(lambda url: re.search("trace=[0-9a-f]+", url) != re.search("trace=[0-9a-f]+", before))
+    page.wait_for_function(
+        "(before) => new URLSearchParams(location.hash.slice(1)).get('trace') !== before", arg=before
+    )
     expect(page.get_by_text("Nothing was searched for this trace")).to_be_visible()
 
 

@@ -6,7 +6,7 @@ from torch.nn import functional as F
 
 from glassformer import load
 from glassformer.probe.lens import depths, lens_logits
-from tests.explorer.pages import SENTENCE, Explorer, Open, slow
+from tests.explorer.pages import SENTENCE, Explorer, Open, quiet, slow
 
 
 def rows_of(page: Page) -> list[list[str]]:
@@ -67,7 +67,7 @@ def test_another_choice_while_numbers_are_on_their_way_is_no_error(open_page: Op
     page.get_by_label("length", exact=True).focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
-    page.wait_for_timeout(700)
+    quiet(page)
 
     expect(page.get_by_label("attention or feed-forward", exact=True)).to_be_checked()
     expect(page.get_by_label("attention or feed-forward", exact=True)).to_be_focused()

@@ -68,6 +68,7 @@ def test_a_seed_gives_the_same_twenty_draws_again(open_page: Open) -> None:
     page = open_page(view="next-token")
     page.locator("#stage").focus()
     page.keyboard.press("s")
+    page.wait_for_selector(".draw-list li")
     first = page.locator(".draw-list li").all_inner_texts()
     page.get_by_role("button", name="Next seed").click()
     other = page.locator(".draw-list li").all_inner_texts()

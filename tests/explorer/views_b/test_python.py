@@ -7,7 +7,16 @@ import torch
 
 from tests.explorer.pages import Explorer, Open
 
-VIEWS = ["layers", "next-token", "beam", "what-if", "compare", "weights"]
+TELLS = {
+    "layers": "depths(trace",
+    "next-token": "distribution(",
+    "beam": "nbest=",
+    "what-if": "trace.what_if(",
+    "compare": "other =",
+    "weights": "named_parameters",
+}
+"""Words in the Python of a view that no other view has."""
+VIEWS = list(TELLS)
 
 
 @pytest.mark.parametrize(
@@ -24,8 +33,7 @@ def test_the_python_of_a_view_runs(
             "view => { location.hash = location.hash.replace(/view=[\\w-]+/, `view=${view}`); }", view
         )
         page.wait_for_selector(f'#stage-slot[data-ready="{view}"]', timeout=20_000)
-        page.wait_for_selector("#inspector pre.code")
-        page.wait_for_timeout(300)  # the inspector follows when the levers rest
+        page.wait_for_selector(f'#inspector pre.code:has-text("{TELLS[view]}")')
         names: dict[str, Any] = {}
         exec(page.locator("#inspector pre.code").inner_text(), names)
 

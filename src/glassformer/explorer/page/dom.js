@@ -4,7 +4,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const MATH = "http://www.w3.org/1998/Math/MathML";
 
 /**
- * @typedef {Node | string | number | null | undefined | false | Child[]} Child
+ * @typedef {Node | string | number | null | undefined | false | readonly any[]} Child nested lists are flattened
  * @typedef {Record<string, any>} Props
  */
 

@@ -6,11 +6,12 @@
 import { bdi, h, replace, svg } from "./dom.js";
 import { EmbeddedSource, HttpSource } from "./source.js";
 import { remember, remembered, Store, takeToken } from "./store.js";
-import { segmented, select as selectBox } from "./ui/controls.js";
+import { renew, segmented, select as selectBox } from "./ui/controls.js";
 import { save } from "./ui/exports.js";
 import { openHelp } from "./ui/help.js";
 import { inspector } from "./ui/inspector.js";
 import { listen } from "./ui/keys.js";
+import { messageOf } from "./ui/latest.js";
 import { modelMap } from "./ui/map.js";
 import { commandPalette } from "./ui/palette.js";
 import { stage } from "./ui/stage.js";
@@ -59,13 +60,15 @@ class App {
   #visit = new AbortController();
   #asking = new AbortController();
   #turn = 0;
+  #modelKey = "";
   #mountedFor = "";
+  #toastTimer = 0;
 
   /** @param {any} source @param {Store} store */
   constructor(source, store) {
     this.source = source;
     this.store = store;
-    const go = (/** @type {any} */ patch, /** @type {any} */ options) => this.select(patch, options);
+    const go = (/** @type {any} */ patch, /** @type {any} */ options = {}) => this.select(patch, options);
     const announce = (/** @type {string} */ text) => this.announce(text);
     this.map = modelMap(place("map"), { go });
     this.timeline = timeline(place("timeline"), { go, announce });
@@ -129,14 +132,14 @@ class App {
       return false;
     }
     const key = `${now.run} ${now.checkpoint}`;
-    if (this.modelKey === key) return true;
+    if (this.#modelKey === key) return true;
     const asked = now.checkpoint ? `?checkpoint=${encodeURIComponent(now.checkpoint)}` : "";
     const model = await this.source.json(`runs/${encodeURIComponent(now.run)}${asked}`);
     const list = this.source.live ? (await this.source.json(`runs/${encodeURIComponent(now.run)}/checkpoints`)).checkpoints : [];
     if (turn !== this.#turn) return false;
     this.model = model;
     this.checkpoints = list;
-    this.modelKey = key;
+    this.#modelKey = key;
     this.map.draw(model);
     this.choices(now);
     return true;
@@ -231,7 +234,7 @@ class App {
       error: (/** @type {unknown} */ error) => {
         if (!signal.aborted) app.fail(error);
       },
-      toast: (/** @type {string} */ text) => app.toast(text),
+      toast: (/** @type {string} */ text, /** @type {boolean} */ bad = false) => app.toast(text, bad),
       copy: (/** @type {string} */ text) => app.copy(text),
       saveTrace: () => app.saveTrace(),
     };
@@ -240,7 +243,8 @@ class App {
   /** @param {any} patch @param {AbortSignal} [signal] */
   async traceOf(patch, signal) {
     const now = this.store.get();
-    const request = { run: now.run, source: place("sentence").value, ...patch };
+    // What is typed but was not run yet does not count: levers act on the sentence that is shown.
+    const request = { run: now.run, source: this.trace?.request.source ?? place("sentence").value, ...patch };
     if (now.checkpoint && request.checkpoint === undefined) request.checkpoint = now.checkpoint;
     const { meta } = await this.source.post("traces", request, { signal });
     return meta;
@@ -255,12 +259,13 @@ class App {
     this.#asking.abort();
     this.#asking = new AbortController();
     const { signal } = this.#asking;
+    const { run, checkpoint } = this.store.get();
     place("progress").hidden = false;
     place("stage").setAttribute("aria-busy", "true");
     try {
       const meta = await this.traceOf(patch, signal);
-      if (signal.aborted) return null;
       const now = this.store.get();
+      if (signal.aborted || now.run !== run || now.checkpoint !== checkpoint) return null; // another model was chosen
       this.trace = meta;
       this.sentence(meta.request.source);
       const step = Math.max(now.step, firstStep(meta));
@@ -269,8 +274,8 @@ class App {
       this.announce(meta.result?.text ? `output: ${meta.result.text}` : "done");
       return meta;
     } catch (error) {
-      if (signal.aborted) return null;
-      if (this.trace) this.toast(/** @type {Error} */ (error).message, true);
+      if (signal.aborted || this.store.get().run !== run) return null;
+      if (this.trace) this.toast(messageOf(error), true);
       else this.fail(error);
       return null;
     } finally {
@@ -306,14 +311,13 @@ class App {
   /** @param {any[]} list @param {any} current */
   navigation(list, current) {
     const nav = place("views");
-    const held = nav.contains(document.activeElement);
     /** @type {any[][]} */
     const groups = [[]];
     for (const view of ORDER) {
       if (view === null) groups.push([]);
       else if (list.includes(view)) groups[groups.length - 1].push(view);
     }
-    replace(
+    renew(
       nav,
       groups.filter((group) => group.length).map((group) =>
         h(
@@ -335,10 +339,7 @@ class App {
       ),
     );
     const mark = nav.querySelector("[aria-current]");
-    if (mark) {
-      nav.scrollLeft = Math.max(0, mark.offsetLeft - nav.clientWidth / 2 + mark.offsetWidth / 2);
-      if (held) mark.focus({ preventScroll: true });
-    }
+    if (mark) nav.scrollLeft = Math.max(0, mark.offsetLeft - nav.clientWidth / 2 + mark.offsetWidth / 2);
   }
 
   /** @param {any} now */
@@ -349,7 +350,7 @@ class App {
     place("sentence").placeholder = hint;
     place("ask").hidden = false;
     const usable = this.runs.filter((run) => run.has_model && !run.error);
-    replace(
+    renew(
       place("model-choice"),
       usable.length > 1
         ? selectBox({ label: "model", hideLabel: true, options: usable.map((run) => [run.id, run.name]), value: now.run, onchange: (run) => this.store.set({ run, checkpoint: null, trace: null, compare: null }) })
@@ -440,7 +441,7 @@ class App {
     for (let digit = 1; digit <= 9; digit++) {
       actions[String(digit)] = () => {
         const view = VIEWS[digit - 1];
-        if (view && this.available().includes(view)) this.select({ view: view.id });
+        if (view && this.model && this.available().includes(view)) this.select({ view: view.id });
       };
     }
     listen(actions, { enabled: () => remembered("letters", "on") === "on", first: (event) => this.stage.key(event) });
@@ -517,8 +518,8 @@ class App {
     replace(box, h("bdi", null, text));
     box.classList.toggle("bad", bad);
     box.hidden = false;
-    clearTimeout(this.toastTimer);
-    this.toastTimer = setTimeout(() => {
+    clearTimeout(this.#toastTimer);
+    this.#toastTimer = window.setTimeout(() => {
       box.hidden = true;
     }, bad ? 9000 : 4000);
   }
@@ -538,13 +539,14 @@ class App {
       const blob = await this.source.blob(`traces/${this.trace.id}/export.html`);
       save(`glassformer-${this.trace.id}.html`, blob);
     } catch (error) {
-      this.toast(/** @type {Error} */ (error).message, true);
+      this.toast(messageOf(error), true);
     }
   }
 
   /** @param {unknown} error */
   fail(error) {
-    this.stage.error(error instanceof Error ? error.message : String(error));
+    this.#mountedFor = ""; // whatever is chosen next is drawn from the beginning
+    this.stage.error(messageOf(error));
     if (!(error instanceof Error) || error.name !== "SourceError") console.error(error);
   }
 }

@@ -8,19 +8,28 @@ import { h, replace } from "../dom.js";
 /** @type {{group: number}} */
 const made = { group: 0 };
 
+const FOCUSABLE = "input, select, button, textarea, [tabindex]";
+
 /** What a control is called, whichever element it is drawn with this time. @param {any} element */
-const nameOfControl = (element) => `${element.closest("fieldset")?.querySelector("legend")?.textContent ?? ""}|${element.closest("label")?.textContent ?? element.textContent}|${element.type === "radio" ? element.value : ""}`;
+function nameOfControl(element) {
+  if (element.type === "radio") return `${element.closest("fieldset")?.querySelector("legend")?.textContent}|${element.value}`;
+  return element.getAttribute("aria-label") ?? element.closest("label")?.querySelector("span")?.textContent ?? element.textContent;
+}
 
 /**
- * Draw controls anew; the one that had the focus keeps it.
+ * Draw something anew; the control that had the focus keeps it, or hands it to what stands in its place.
  * @param {HTMLElement} box @param {...import("../dom.js").Child} children
  */
 export function renew(box, ...children) {
-  const held = box.contains(document.activeElement) ? nameOfControl(document.activeElement) : null;
+  const had = box.contains(document.activeElement) ? /** @type {HTMLElement} */ (document.activeElement) : null;
+  const alike = () => (had ? [.../** @type {NodeListOf<HTMLElement>} */ (box.querySelectorAll(FOCUSABLE))].filter((one) => one.tagName === had.tagName && one.getAttribute("role") === had.getAttribute("role")) : []);
+  const name = had && nameOfControl(had);
+  const place = had ? alike().indexOf(had) : -1;
   replace(box, ...children);
-  if (held === null) return;
-  const same = [...box.querySelectorAll("input, select, button")].find((one) => nameOfControl(one) === held);
-  /** @type {any} */ (same)?.focus({ preventScroll: true });
+  if (!had) return;
+  const now = alike().filter((one) => !(/** @type {any} */ (one).disabled));
+  const next = now.find((one) => nameOfControl(one) === name) ?? now[Math.min(place, now.length - 1)];
+  next?.focus({ preventScroll: true });
 }
 
 /**

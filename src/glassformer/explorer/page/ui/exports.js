@@ -60,7 +60,7 @@ export function exportsOf({ view, mounted, ctx, copy }) {
   const name = `glassformer-${view.id}`;
   const picture = mounted?.picture?.() ?? null;
   if (picture instanceof HTMLCanvasElement) {
-    list.push(["Picture as PNG", () => enlarged(picture).toBlob((blob) => blob && save(`${name}.png`, blob))]);
+    list.push(["Picture as PNG", () => enlarged(picture).toBlob((/** @type {Blob | null} */ blob) => blob && save(`${name}.png`, blob))]);
     list.push([
       "Picture as SVG",
       () => {
@@ -105,7 +105,7 @@ function pngOf(drawing, name) {
     canvas.height = 2 * box.height;
     canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
     URL.revokeObjectURL(url);
-    canvas.toBlob((blob) => blob && save(`${name}.png`, blob));
+    canvas.toBlob((/** @type {Blob | null} */ blob) => blob && save(`${name}.png`, blob));
   });
   image.src = url;
 }

@@ -88,15 +88,16 @@ export function gridPicture(ctx, options) {
     const aside = options.columnLabels === false || columns > 96 ? 0 : Math.min(room / 5, columnText * 3.6);
     const share = (room - aside) / Math.max(1, columns);
     width = Math.min(maximum, Math.max(minimum, columns > 96 ? Math.floor(share * 10) / 10 : Math.floor(share)));
-    height = Math.min(highest, Math.max(lowest, Math.floor(tall / Math.max(1, rows))));
+    const each = tall / Math.max(1, rows);
+    height = Math.min(highest, Math.max(lowest, rows > 96 ? Math.floor(each * 10) / 10 : Math.floor(each)));
     if (options.cell?.square !== false) {
       // Wide enough for the eye, never wider than tall by more than half.
       width = Math.min(width, Math.max(minimum, Math.ceil(height * 1.5)));
       height = Math.min(height, Math.max(lowest, Math.ceil(width * 1.2)));
     }
     if (options.cell?.tallness) height = Math.round(options.cell.tallness(width));
-    width = Math.max(1, width * zoom);
-    height = Math.max(1, height * zoom);
+    width *= zoom;
+    height *= zoom;
     plane.style.setProperty("--cell-w", `${width}px`);
     plane.style.setProperty("--cell-h", `${height}px`);
     plane.classList.toggle("lined", options.lines !== false && width >= 9 && height >= 9);
@@ -214,11 +215,11 @@ export function gridPicture(ctx, options) {
     });
   }
 
-  plane.addEventListener("pointermove", (event) => hover(cellAt(event)), { signal });
+  plane.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => hover(cellAt(event)), { signal });
   plane.addEventListener("pointerleave", () => hover({ i: -1, j: -1 }), { signal });
   plane.addEventListener(
     "click",
-    (event) => {
+    (/** @type {MouseEvent} */ event) => {
       const cell = cellAt(event);
       if (cell.i < 0) return;
       focus.focus({ preventScroll: true });
@@ -228,7 +229,7 @@ export function gridPicture(ctx, options) {
   );
   plane.addEventListener(
     "dblclick",
-    (event) => {
+    (/** @type {MouseEvent} */ event) => {
       const cell = cellAt(event);
       if (cell.i >= 0) options.onopen?.(cell.i, cell.j);
     },
@@ -237,7 +238,7 @@ export function gridPicture(ctx, options) {
   element.addEventListener("scroll", () => requestAnimationFrame(labels), { signal, passive: true });
   focus.addEventListener(
     "keydown",
-    (event) => {
+    (/** @type {KeyboardEvent} */ event) => {
       if (event.altKey || event.metaKey) return;
       const { i, j } = at;
       const far = event.ctrlKey;

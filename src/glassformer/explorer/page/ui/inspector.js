@@ -4,6 +4,7 @@
  */
 
 import { bdi, formula, frac, h, mi, mn, mo, mtext, nameOf, num, num3, replace, root, row, sub, sup, visible } from "../dom.js";
+import { renew } from "./controls.js";
 import { KIND_NAMES } from "./types.js";
 import { keysOf, queriesOf } from "./traces.js";
 
@@ -32,7 +33,7 @@ export function inspector(panel, { copy }) {
         replace(body, h("p", { class: "note" }, "Select something to see its equation and its numbers."));
         return;
       }
-      replace(
+      renew(
         body,
         h(
           "section",

@@ -4,6 +4,7 @@
  */
 
 import { h, num3, replace, svg } from "../dom.js";
+import { renew } from "./controls.js";
 import { KIND_NAMES } from "./types.js";
 
 const BOX = 22;
@@ -21,6 +22,8 @@ const WIDTH = 108;
  * @property {boolean} [starts] a residual connection leaves below this piece
  * @property {boolean} [ends] and arrives here
  * @property {boolean} [memory] the encoder's output arrives here
+ * @property {boolean} [position] positions are added here
+ * @property {boolean} [slim] a lower box
  */
 
 const POSITIONS = /** @type {Record<string, string>} */ ({
@@ -76,7 +79,7 @@ function column(a, stack) {
 }
 
 /** @param {Piece} piece */
-const tall = (piece) => (piece.shape === "add" ? 16 : /** @type {any} */ (piece).slim ? 17 : BOX);
+const tall = (piece) => (piece.shape === "add" ? 16 : piece.slim ? 17 : BOX);
 
 /** @param {any} a @param {"enc" | "dec"} stack @param {number} x centre @param {number} bottom @param {(patch: any) => void} go */
 function drawColumn(a, stack, x, bottom, go) {
@@ -217,7 +220,7 @@ export function modelMap(panel, { go }) {
         else part.removeAttribute("aria-current");
       }
       const shape = trace?.shapes?.[selection.kind];
-      replace(choice, shape && [chooser("Layer", shape.layers, selection.layer, (layer) => go({ layer }), selection.kind), chooser("Head", shape.heads, selection.head, (head) => go({ head }), selection.kind)]);
+      renew(choice, shape && [chooser("Layer", shape.layers, selection.layer, (layer) => go({ layer }), selection.kind), chooser("Head", shape.heads, selection.head, (head) => go({ head }), selection.kind)]);
     },
   };
 }

@@ -83,6 +83,7 @@ export function stage({ head, slot }, { copy, fail }) {
       view = next;
       ctx = nextCtx;
       body = h("div", { class: "stage-body" });
+      const first = nextCtx.store.get();
       const loading = h("p", { class: "loading" }, "Reading …");
       slot.className = `view-${view.id}`;
       replace(head, h("div", { class: "grow" }, h("h2", { id: "view-title" }, title), h("p", null, view.about)), h("div", { class: "tools" }, asTable, menu));
@@ -98,6 +99,9 @@ export function stage({ head, slot }, { copy, fail }) {
         }
         mounted = made;
         asTable.hidden = !mounted?.table;
+        const now = nextCtx.store.get();
+        if (now !== first) mounted?.update?.(now, first); // the reader went on while the view was on its way
+        slot.dataset.trace = nextCtx.trace?.id ?? "";
         slot.dataset.ready = next.id;
       } catch (error) {
         if (!nextCtx.signal.aborted) fail(error);
@@ -116,6 +120,8 @@ export function stage({ head, slot }, { copy, fail }) {
     toggleTable,
     /** @param {string} message */
     error(message) {
+      body = null;
+      tabled = null;
       replace(slot, h("p", { class: "error", role: "alert" }, h("bdi", null, message)));
     },
   };

@@ -4,6 +4,7 @@
  */
 
 import { bdi, h, nameOf, num, percent, replace, visible } from "../dom.js";
+import { renew } from "./controls.js";
 import { confidence, keysOf, queriesOf } from "./traces.js";
 
 /** @param {any} tok */
@@ -186,8 +187,7 @@ export function tour(box, { go }) {
       const text = await stop.text({ trace, model, a: model.architecture, selection: now, source });
       if (shown !== wanted) return;
       const to = (/** @type {number} */ i) => go({ stop: i });
-      const focused = box.contains(document.activeElement) ? document.activeElement?.getAttribute("data-move") : null;
-      replace(
+      renew(
         box,
         h(
           "section",
@@ -204,7 +204,6 @@ export function tour(box, { go }) {
           ),
         ),
       );
-      if (focused) /** @type {HTMLElement | null} */ (box.querySelector(`[data-move="${focused}"]`))?.focus();
     },
   };
 }

@@ -4,10 +4,13 @@
  */
 
 import { bdi, formula, frac, h, mi, mn, mo, mtext, nameOf, num3, replace, root, row, sub, sup, visible } from "../dom.js";
-import { button, select, toggle } from "../ui/controls.js";
+import { button, renew, select, toggle } from "../ui/controls.js";
+import { latest } from "../ui/latest.js";
 import { headChoice, pythonOfTrace } from "../ui/parts.js";
+import { tensorPanel } from "../ui/tensor.js";
 import { keysOf, queriesOf } from "../ui/traces.js";
 import { vector } from "../ui/vector.js";
+import { aimAt } from "./weights.js";
 
 const kept = { step: 1, unscaled: false };
 
@@ -23,53 +26,72 @@ export const view = {
     const choice = h("div", { class: "controls" });
     const rail = h("ol", { class: "steps", aria: { label: "steps" } });
     const detail = h("section", { class: "card step-detail", tabIndex: -1 });
-    stage.append(choice, h("div", { class: "arithmetic" }, rail, detail));
+    const panel = tensorPanel(ctx, { pick: (patch) => ctx.select(patch, { replace: true }) });
+    stage.append(choice, h("div", { class: "arithmetic" }, rail, h("div", { class: "stack" }, detail, panel.element)));
     /** @type {any} */ let cell = null;
     /** @type {any[]} */ let steps = [];
-    let turn = 0;
+    const asking = latest();
 
     async function load() {
-      const mine = ++turn;
+      const last = asking();
       const now = ctx.store.get();
       drawChoice(now);
       const found = await ctx.source.cell(trace.id, `${now.kind}.${now.layer}.${now.head}`, now.query, now.key, { signal: ctx.signal });
-      if (mine !== turn) return;
+      if (!last()) return;
+      const moved = cell && ["kind", "layer", "head"].some((name) => cell[name] !== found[name]);
       cell = found;
-      steps = stepsOf(ctx, cell);
-      kept.step = Math.min(kept.step, steps.length - 1);
+      if (moved) panel.close();
       draw();
     }
 
     /** @param {any} now */
     function drawChoice(now) {
-      const held = choice.contains(document.activeElement);
       const list = (/** @type {any[]} */ tokens) => tokens.map((tok, i) => /** @type {[number, string]} */ ([i, `${i} ${visible(nameOf(tok))}`]));
-      replace(
+      renew(
         choice,
         headChoice(trace.shapes, now, (patch) => ctx.select(patch)),
         select({ label: "query", options: list(queriesOf(trace, now.kind)), value: now.query, onchange: (query) => ctx.select({ query: Number(query) }, { replace: true }) }),
         select({ label: "key", options: list(keysOf(trace, now.kind)), value: now.key, onchange: (key) => ctx.select({ key: Number(key) }, { replace: true }) }),
-        toggle({ label: "without ÷ √d_k", checked: kept.unscaled, title: "what the softmax would become without the division", onchange: (on) => ((kept.unscaled = on), load()) }),
+        toggle({ label: "without ÷ √d_k", checked: kept.unscaled, title: "what the softmax would become without the division", onchange: (on) => ((kept.unscaled = on), cell && draw()) }),
       );
-      if (held) choice.querySelector("select")?.focus();
+    }
+
+    /** Open the tensor that a number stands in. @param {import("../ui/tensor.js").Place} place */
+    function open(place) {
+      panel.show(place, cell);
+    }
+
+    /** @param {string} path of a parameter */
+    function learned(path) {
+      aimAt(path);
+      ctx.select({ view: "weights" });
     }
 
     function draw() {
-      replace(
+      steps = stepsOf(ctx, cell);
+      kept.step = Math.min(kept.step, steps.length - 1);
+      renew(
         rail,
         steps.map((one, i) =>
           h("li", null, h("button", { type: "button", class: "step", aria: { current: i === kept.step ? "step" : null }, on: { click: () => go(i) } }, h("span", { class: "step-number" }, String(i + 1)), h("span", { class: "grow" }, one.title), one.result !== undefined && h("span", { class: "num step-result" }, typeof one.result === "number" ? num3(one.result) : one.result))),
         ),
       );
       const one = steps[kept.step];
-      replace(
+      renew(
         detail,
         h("div", { class: "row" }, h("h3", { class: "grow" }, `${kept.step + 1}. ${one.title}`), button("← Back", () => go(kept.step - 1), { disabled: kept.step === 0 }), button("Next →", () => go(kept.step + 1), { disabled: kept.step === steps.length - 1, class: "primary" })),
         h("p", null, one.says),
         one.equation && h("div", { class: "equation", tabIndex: 0, role: "region", aria: { label: "equation" } }, one.equation),
         h("div", { class: "stack" }, one.show()),
+        h(
+          "p",
+          { class: "step-links" },
+          h("span", { class: "note" }, "These numbers stand in"),
+          one.from.map((/** @type {any} */ place) => button(place.text, () => open(place), { class: "link mono", title: `${place.name}: the whole tensor`, data: { tensor: place.name } })),
+          ctx.source.live && (one.learned ?? []).map((/** @type {[string, string]} */ [text, path]) => button(text, () => learned(path), { class: "link mono", title: `${path}: a learned matrix`, data: { parameter: path } })),
+        ),
       );
-      ctx.inspect(cardOf(ctx, cell, one));
+      ctx.inspect(cardOf(ctx, cell, one, open));
     }
 
     /** @param {number} to */
@@ -110,18 +132,31 @@ function pythonOf(ctx, cell) {
 /** A node stands in one place only. @param {any} says */
 const copied = (says) => (Array.isArray(says) ? says.map((part) => (part instanceof Node ? part.cloneNode(true) : part)) : says);
 
-/** @param {any} ctx @param {any} cell @param {any} one */
-function cardOf(ctx, cell, one) {
+/** @param {any} ctx @param {any} cell @param {any} one @param {(place: import("../ui/tensor.js").Place) => void} open */
+function cardOf(ctx, cell, one, open) {
+  const linked = (/** @type {string} */ name, /** @type {string} */ what) => button(name, () => open(placeIn(cell, what)), { class: "link", title: "the whole tensor" });
   return {
     title: one.title,
     kind: cell.kind,
     paper: one.paper ?? "3.2.1",
     equation: formula(sub(mi("α"), mtext(`${cell.query},${cell.key}`)), mo("="), frac(sup(mi("e"), sub(mi("s"), mn(String(cell.key)))), row(mo("∑"), sup(mi("e"), sub(mi("s"), mi("j")))))),
     says: copied(one.says),
-    numbers: [["q·k", cell.dot], ["scale", cell.scale], ["scaled", cell.scaled], ["bias", cell.bias], ["score", cell.allowed ? cell.score : "masked"], ["weight α", cell.weight], ["denominator", cell.row.denominator], ["Δ kernel", cell.fidelity]],
+    numbers: [[linked("q·k", "raw"), cell.dot], ["scale", cell.scale], [linked("scaled", "scaled"), cell.scaled], [linked("bias", "bias"), cell.bias], [linked("score", "scores"), cell.allowed ? cell.score : "masked"], [linked("weight α", "weights"), cell.weight], ["denominator", cell.row.denominator], ["Δ kernel", cell.fidelity]],
     shapes: [["q, k", String(cell.d_k)], ["v", String(cell.d_v)], ["state", String(cell.d_model)]],
     python: pythonOf(ctx, cell),
   };
+}
+
+/** Where a number of a head stands. @param {any} cell @param {string} what @returns {import("../ui/tensor.js").Place} */
+function placeIn(cell, what) {
+  const square = ["raw", "scaled", "bias", "scores", "weights"].includes(what);
+  return { name: `${cell.kind}.${cell.layer}.${cell.head}.${what}`, text: what, rows: what === "k" || what === "v" ? "key" : "query", square };
+}
+
+/** The learned matrix of an attention, by its name in the model. @param {any} cell @param {"query" | "key" | "value" | "output"} part @returns {[string, string]} */
+function learnedIn(cell, part) {
+  const stack = cell.kind === "enc" ? "encoder" : "decoder";
+  return [`W_${part[0].toUpperCase()}`, `${stack}.blocks.${cell.layer}.${cell.kind === "cross" ? "cross_attention" : "attention"}.${part}.weight`];
 }
 
 /** The way of the numbers, in this model's order. @param {any} ctx @param {any} cell */
@@ -133,6 +168,8 @@ function stepsOf(ctx, cell) {
   const both = (/** @type {any[]} */ ...nodes) => nodes.map((node) => (node instanceof Node ? node.cloneNode(true) : node));
   const keyName = (/** @type {number} */ j) => `key ${j} ${visible(nameOf(keys[j] ?? {}))}`;
   const hue = `--${cell.kind}`;
+  const of = (/** @type {string[]} */ ...names) => names.map((name) => placeIn(cell, name));
+  const state = (/** @type {any} */ one) => ({ name: one.tensor, text: one.label, rows: "query" });
   const steps = [];
   const last = cell.before[cell.before.length - 1];
   steps.push({
@@ -142,6 +179,8 @@ function stepsOf(ctx, cell) {
     equation: formula(mi("q"), mo("="), mi("x"), sub(mi("W"), mi("Q"))),
     show: () => cell.before.map((/** @type {any} */ one) => vector(ctx, { label: one.label, values: one.value, colour: hue, note: one.op === "norm" ? h("span", { class: "note" }, `deviation ${num3(one.deviation)}`) : null })),
     result: last ? `‖x‖ ${num3(Math.hypot(...last.value))}` : undefined,
+    from: cell.before.map(state),
+    learned: [learnedIn(cell, "query")],
   });
   const most = Math.max(...cell.q.map(Math.abs), ...cell.k.map(Math.abs));
   steps.push({
@@ -150,6 +189,8 @@ function stepsOf(ctx, cell) {
     equation: formula(mi("q"), mo("·"), mi("k"), mo("="), mo("∑"), sub(mi("q"), mi("i")), sub(mi("k"), mi("i")), mo("="), mn(cell.dot)),
     show: () => [vector(ctx, { label: "q", values: cell.q, most, colour: hue }), vector(ctx, { label: "k", values: cell.k, most, colour: hue }), vector(ctx, { label: "q ⊙ k", values: cell.products, sum: cell.dot, height: 84, colour: hue })],
     result: cell.dot,
+    from: of("q", "k", "raw"),
+    learned: [learnedIn(cell, "query"), learnedIn(cell, "key")],
   });
   steps.push({
     title: "Divide by √d_k",
@@ -161,6 +202,7 @@ function stepsOf(ctx, cell) {
       vector(ctx, { label: "without the division", values: cell.saturation.weights, names: keyName, mark: cell.key, most: 1, colour: hue }),
     ],
     result: cell.scaled,
+    from: of("raw", "scaled"),
   });
   const masked = cell.row.scores.filter((/** @type {any} */ s) => s === null).length;
   steps.push({
@@ -169,6 +211,7 @@ function stepsOf(ctx, cell) {
     equation: formula(mi("s"), mo("="), mn(cell.scaled), mo("+"), mn(cell.bias), mo("="), cell.allowed ? mn(cell.score) : mtext("−∞")),
     show: () => [vector(ctx, { label: "scores of the row", values: cell.row.scores.map((/** @type {any} */ s) => s ?? NaN), names: keyName, mark: cell.key, height: 84, colour: hue })],
     result: cell.allowed ? cell.score : "masked",
+    from: [...of("bias"), { name: `${cell.kind}.mask`, text: "mask", rows: "query", square: true }, ...of("scores")],
   });
   const unscaled = kept.unscaled;
   steps.push({
@@ -180,6 +223,7 @@ function stepsOf(ctx, cell) {
       vector(ctx, { label: unscaled ? "weights without the division" : "weights", values: unscaled ? cell.saturation.weights : cell.row.weights, names: keyName, mark: cell.key, most: 1, height: 84, colour: hue }),
     ],
     result: unscaled ? cell.saturation.weight : cell.weight,
+    from: of("scores", "weights"),
   });
   const mostV = Math.max(...cell.v.map(Math.abs));
   steps.push({
@@ -188,6 +232,8 @@ function stepsOf(ctx, cell) {
     equation: formula(mi("α"), mi("v"), mo("="), mn(cell.weight), mo("·"), mi("v")),
     show: () => [vector(ctx, { label: "v", values: cell.v, most: mostV, colour: hue }), vector(ctx, { label: "α · v", values: cell.contribution, most: mostV, colour: hue })],
     result: `‖αv‖ ${num3(Math.hypot(...cell.contribution))}`,
+    from: of("weights", "v"),
+    learned: [learnedIn(cell, "value")],
   });
   const mostC = Math.max(...cell.context.map(Math.abs), ...cell.contribution.map(Math.abs));
   steps.push({
@@ -196,6 +242,7 @@ function stepsOf(ctx, cell) {
     equation: formula(mi("z"), mo("="), mo("∑"), sub(mi("α"), mi("j")), sub(mi("v"), mi("j"))),
     show: () => [vector(ctx, { label: "this key's part", values: cell.contribution, most: mostC, colour: hue }), vector(ctx, { label: "output of the head", values: cell.context, most: mostC, height: 84, colour: hue })],
     result: `‖z‖ ${num3(Math.hypot(...cell.context))}`,
+    from: of("weights", "v", "context"),
   });
   for (const one of cell.after) {
     const value = `‖·‖ ${num3(Math.hypot(...one.value))}`;
@@ -207,6 +254,8 @@ function stepsOf(ctx, cell) {
         equation: formula(mi("o"), mo("="), mi("concat"), mo("("), sub(mi("z"), mn("0")), mo("…"), mo(")"), sub(mi("W"), mi("O"))),
         show: () => [vector(ctx, { label: one.label, values: one.value, colour: hue }), vector(ctx, { label: "this head's share", values: one.share, most: Math.max(...one.value.map(Math.abs)), colour: hue })],
         result: value,
+        from: [...of("context"), state(one)],
+        learned: [learnedIn(cell, "output")],
       });
     } else if (one.op === "norm") {
       steps.push({
@@ -216,6 +265,7 @@ function stepsOf(ctx, cell) {
         equation: one.norm === "rms" ? formula(frac(mi("x"), mtext("rms")), mo("·"), mi("g")) : formula(frac(row(mi("x"), mo("−"), mi("μ")), mi("σ")), mo("·"), mi("g"), mo("+"), mi("b")),
         show: () => [vector(ctx, { label: one.label, values: one.value, height: 84, colour: hue })],
         result: value,
+        from: [state(one)],
       });
     } else {
       steps.push({
@@ -225,6 +275,7 @@ function stepsOf(ctx, cell) {
         equation: formula(mi("x"), mo("+"), mi("attention"), mo("("), mi("x"), mo(")")),
         show: () => [vector(ctx, { label: one.label, values: one.value, height: 84, colour: hue })],
         result: value,
+        from: [state(one)],
       });
     }
   }

@@ -10,6 +10,7 @@ import { atlas } from "../draw/atlas.js";
 import { button, renew, select } from "../ui/controls.js";
 import { gridPicture } from "../ui/grid.js";
 import { attentionFormula } from "../ui/inspector.js";
+import { latest, messageOf } from "../ui/latest.js";
 import { pythonOfTrace } from "../ui/parts.js";
 import { KIND_NAMES } from "../ui/types.js";
 
@@ -46,6 +47,8 @@ export const view = {
     const byName = new Map(stats.heads.map((/** @type {any} */ one) => [`${one.kind}.${one.layer}.${one.head}`, one]));
     /** @type {any[]} */
     let grids = [];
+    let sweeping = false;
+    const [averaging, meanOf] = [latest(), h("div")];
 
     function drawControls() {
       const labels = [...new Set(stats.heads.map((/** @type {any} */ one) => one.label))].sort();
@@ -184,8 +187,10 @@ export const view = {
 
     function drawTray() {
       tray.hidden = chosen.size === 0;
+      averaging(); // a mean on its way is of another choice
+      replace(meanOf);
       if (tray.hidden) return;
-      replace(
+      renew(
         tray,
         h("span", { class: "badge good" }, `${chosen.size} selected`),
         ctx.source.live && button("Mute them and run again", () => ctx.run({ interventions: [...trace.request.interventions, ...[...chosen].map((name) => spec(name, "mute"))] }), { class: "primary" }),
@@ -195,27 +200,32 @@ export const view = {
           drawTray();
           grids.forEach((one) => one.paint());
         }),
+        meanOf,
       );
     }
 
     async function mean() {
+      const last = averaging();
       const names = [...chosen];
       const kind = names[0].split(".")[0];
       const same = names.filter((name) => name.startsWith(`${kind}.`));
       try {
         const found = await Promise.all(same.map((name) => ctx.source.tensor(trace.id, `${name}.weights`, { signal: ctx.signal })));
+        if (!last() || ctx.signal.aborted) return;
         const [rows, columns] = found[0].shape;
         const total = new Float32Array(rows * columns);
         for (const one of found) for (let i = 0; i < total.length; i++) total[i] += one.data[i] / found.length;
         const canvas = h("canvas", { class: "pixelated mean-picture", role: "img", aria: { label: `mean of ${same.length} heads` } });
         heatmap(canvas, total, rows, columns, { table: sequential(ctx.theme), code: Math.sqrt });
-        tray.append(h("figure", { class: "figure" }, canvas, h("figcaption", null, `mean of ${same.length} heads of ${KIND_NAMES[kind].toLowerCase()}, √ scale`)));
+        replace(meanOf, h("figure", { class: "figure" }, canvas, h("figcaption", null, `mean of ${same.length} heads of ${KIND_NAMES[kind].toLowerCase()}, √ scale`)));
       } catch (error) {
-        if (!ctx.signal.aborted) ctx.toast(error.message);
+        if (last() && !ctx.signal.aborted) ctx.toast(messageOf(error), true);
       }
     }
 
     async function sweep() {
+      if (sweeping) return;
+      sweeping = true;
       try {
         await ctx.source.stream(
           `traces/${trace.id}/sweep`,
@@ -232,8 +242,9 @@ export const view = {
         drawControls();
         draw();
       } catch (error) {
-        if (!ctx.signal.aborted) ctx.toast(error.message);
+        if (!ctx.signal.aborted) ctx.toast(messageOf(error), true);
       }
+      sweeping = false;
     }
 
     /** @param {any} at */

@@ -6,7 +6,7 @@
 import { bdi, formula, frac, h, mi, mn, mo, num, num3, replace, row, sup, svg, visible } from "../dom.js";
 import { lengthPenalty, rerank, score } from "../math/length.js";
 import { childrenOf, layoutTree, pathTo } from "../draw/tree.js";
-import { button, select, slider, toggle } from "../ui/controls.js";
+import { button, renew, select, slider, toggle } from "../ui/controls.js";
 import { card, nothing, pythonOfTrace, pythonText } from "../ui/parts.js";
 
 const COLUMN = 122;
@@ -108,7 +108,7 @@ function beamTree(stage, ctx, log) {
     const asSearched = rerank(finished.map((/** @type {any} */ each) => ({ ...each })), log.alpha, average).map((each) => each.id);
     const low = Math.min(...list.map((each) => each.score));
     const high = Math.max(...list.map((each) => each.score));
-    replace(
+    renew(
       ranking,
       list.length === 0 && h("p", { class: "note" }, "No hypothesis ended before the limit."),
       list.length > 0 &&
@@ -292,7 +292,7 @@ function beamTree(stage, ctx, log) {
   function showDetail(node) {
     const path = pathTo(byId, node.id).slice(1).map((id) => byId.get(id));
     const below = children.get(node.id) ?? [];
-    replace(
+    renew(
       detail,
       h("p", { class: "tree-path" }, path.length ? path.map((each) => h("span", { class: ["token", each.status], title: `log-probability ${each.logp}` }, bdi(visible(each.piece)))) : h("span", { class: "note" }, "start of the search")),
       h(

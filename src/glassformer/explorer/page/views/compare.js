@@ -6,6 +6,7 @@
 import { bdi, h, num, num3, replace } from "../dom.js";
 import { button, renew, segmented, select, toggle } from "../ui/controls.js";
 import { tokenDifference, wordDifference } from "../ui/change.js";
+import { latest, messageOf } from "../ui/latest.js";
 import { matrix } from "../ui/matrix.js";
 import { card, headChoice, headIn, loading, pieceOf, pythonOfTrace, pythonText, tokensOf } from "../ui/parts.js";
 import { KIND_NAMES, KIND_SHORT } from "../ui/types.js";
@@ -36,6 +37,7 @@ function compare(stage, ctx) {
   let diff = null;
   /** @type {any[]} */
   let pictures = [];
+  const asking = latest();
 
   const choose = h("section", { class: "card", aria: { label: "what to compare with" } });
   const outputs = h("div", { class: "stack" });
@@ -77,13 +79,15 @@ function compare(stage, ctx) {
 
   /** @param {any} patch */
   async function ask(patch) {
+    const last = asking();
     try {
       const request = a.request;
       const meta = await ctx.traceOf({ checkpoint: request.checkpoint, decode: request.decode ?? {}, ...patch });
+      if (!last() || ctx.signal.aborted) return;
       if (meta.id === a.id) ctx.announce("this is the trace already shown");
       ctx.select({ compare: meta.id === a.id ? null : meta.id });
     } catch (error) {
-      ctx.error(error);
+      if (last() && !ctx.signal.aborted) ctx.toast(messageOf(error), true);
     }
   }
 
@@ -93,7 +97,7 @@ function compare(stage, ctx) {
     try {
       diff = await ctx.source.json(`diff/${a.id}/${b.id}`, { signal: ctx.signal });
     } catch (error) {
-      if (!ctx.signal.aborted) replace(outputs, h("p", { class: "note" }, bdi(`No difference of outputs: ${/** @type {any} */ (error).message}`)));
+      if (!ctx.signal.aborted) replace(outputs, h("p", { class: "note" }, bdi(`No difference of outputs: ${messageOf(error)}`)));
       return;
     }
     const line = (/** @type {string} */ name, /** @type {any} */ trace) => h("div", { class: "side-line" }, h("span", { class: "side-name" }, name), h("div", null, h("p", { class: "note" }, bdi(nameOf(trace)), " · ", bdi(trace.request.source)), h("p", null, bdi(trace.result?.text ?? trace.text?.target ?? ""), trace.result?.logp !== undefined && [" ", h("span", { class: "note" }, "log-prob ", num(trace.result.logp))])));
@@ -142,6 +146,7 @@ function compare(stage, ctx) {
     const name = (/** @type {any} */ head) => `${head.kind}.${head.layer}.${head.head}.weights`;
     try {
       const [first, second] = await Promise.all([ctx.source.tensor(a.id, name(x), { signal }), ctx.source.tensor(b.id, name(y), { signal })]);
+      if (signal.aborted) return;
       const scale = ctx.store.get().scale;
       const most = Math.max(...[first, second].map((each) => each.data.reduce((/** @type {number} */ top, /** @type {number} */ w) => Math.max(top, w), 0)));
       pictures = [];
@@ -198,8 +203,12 @@ function compare(stage, ctx) {
 
   /** @param {[string, any, any][]} list */
   function place(list) {
-    replace(board, list.map(([name, head, picture]) => h("figure", { class: `kind-${head.kind}` }, h("figcaption", null, h("span", { class: "side-name" }, name), ...chooser(name)), picture.element)));
-    for (const [, , picture] of list) picture.start();
+    renew(board, list.map(([name, head, picture]) => h("figure", { class: `kind-${head.kind}` }, h("figcaption", null, h("span", { class: "side-name" }, name), ...chooser(name)), picture.element)));
+    const { query, key } = ctx.store.get();
+    for (const [, , picture] of list) {
+      picture.start();
+      picture.select(query, key);
+    }
   }
 
   /** The same cell on the other side. @param {number} from @param {number} i @param {number} j */

@@ -7,8 +7,9 @@ import { bdi, formula, frac, h, mi, mn, mo, mtext, nameOf, num, num3, replace, r
 import { headColour, resolve, signed } from "../draw/colour.js";
 import { heatmap } from "../draw/heatmap.js";
 import { chart, dashOf } from "../ui/chart.js";
-import { button, segmented, slider } from "../ui/controls.js";
+import { button, renew, segmented, slider } from "../ui/controls.js";
 import { gridPicture } from "../ui/grid.js";
+import { latest, messageOf } from "../ui/latest.js";
 import { bar, card, pythonOfTrace } from "../ui/parts.js";
 
 const LENGTH = 64;
@@ -24,6 +25,8 @@ export const view = {
     const { trace, model } = ctx;
     const a = model.architecture;
     let side = a.sides[0];
+    let wantedSide = side;
+    const [asking, askingNear] = [latest(), latest()];
     const picker = h("section", { class: "card" });
     const strips = h("section", { class: "card strips" });
     const near = h("div");
@@ -33,27 +36,34 @@ export const view = {
     /** @type {any} */ let parts = null;
     let at = 0;
 
-    const tensor = (/** @type {string} */ name) => ctx.source.tensor(trace.id, `${side}.${name}`, { signal: ctx.signal });
+    const tensor = (/** @type {string} */ name) => ctx.source.tensor(trace.id, `${wantedSide}.${name}`, { signal: ctx.signal });
     const adds = a.positions === "sinusoidal" || a.positions === "learned";
 
     async function load() {
+      const last = asking();
       const [embedding, position, input] = await Promise.all([tensor("embedding"), adds ? tensor("position") : null, tensor("input")]);
+      if (!last() || ctx.signal.aborted) return;
+      side = wantedSide;
       parts = { embedding, position, input };
       at = Math.min(ctx.store.get().query, trace.tokens[side].length - 1);
       drawPicker();
       drawStrips();
       neighbours();
-      await drawPlaces();
+      await drawPlaces(last);
+    }
+
+    /** @param {string} value */
+    function turnTo(value) {
+      wantedSide = value;
+      load().catch((error) => !ctx.signal.aborted && ctx.error(error));
     }
 
     function drawPicker() {
-      const held = picker.contains(document.activeElement);
-      replace(
+      renew(
         picker,
-        h("div", { class: "controls" }, a.sides.length > 1 && segmented({ label: "side", hideLabel: true, options: a.sides.map((/** @type {string} */ one) => [one, one]), value: side, onchange: (value) => ((side = value), load()) }), ctx.source.live && ctx.level !== "tour" && button("Run without positions", () => ctx.run({ interventions: [...trace.request.interventions, { type: "positions", side: null, op: "drop" }] }))),
+        h("div", { class: "controls" }, a.sides.length > 1 && segmented({ label: "side", hideLabel: true, options: a.sides.map((/** @type {string} */ one) => [one, one]), value: wantedSide, onchange: turnTo }), ctx.source.live && ctx.level !== "tour" && button("Run without positions", () => ctx.run({ interventions: [...trace.request.interventions, { type: "positions", side: null, op: "drop" }] }))),
         h("div", { class: "output-tokens", role: "group", aria: { label: "tokens" } }, trace.tokens[side].slice(0, 200).map((/** @type {any} */ tok, /** @type {number} */ i) => token(tok, { as: "button", type: "button", index: i, aria: { pressed: String(i === at) }, on: { click: () => ctx.select({ query: i }, { replace: true }) } }))),
       );
-      if (held) picker.querySelector("[aria-pressed=true]")?.focus();
     }
 
     function drawStrips() {
@@ -87,10 +97,10 @@ export const view = {
 
     async function neighbours() {
       const tok = trace.tokens[side][at];
-      const wanted = `${side} ${at}`;
+      const last = askingNear();
       try {
         const found = await ctx.source.json(`runs/${encodeURIComponent(trace.run)}/neighbours?token=${tok.id}&side=${side}&k=10`, { signal: ctx.signal });
-        if (wanted !== `${side} ${at}`) return;
+        if (!last() || ctx.signal.aborted) return;
         replace(
           near,
           card(
@@ -103,16 +113,20 @@ export const view = {
             })),
           ),
         );
-        await scatter(tok, found.neighbours);
+        await scatter(tok, found.neighbours, last);
       } catch (error) {
-        if (!ctx.signal.aborted) replace(near, card("Nearest pieces", h("p", { class: "note" }, bdi(error.message))));
+        if (last() && !ctx.signal.aborted) replace(near, card("Nearest pieces", h("p", { class: "note" }, bdi(messageOf(error)))));
       }
     }
 
-    /** @param {any} tok @param {any[]} close */
-    async function scatter(tok, close) {
+    /** @type {ResizeObserver | null} */ let plotted = null;
+    ctx.signal.addEventListener("abort", () => plotted?.disconnect());
+
+    /** @param {any} tok @param {any[]} close @param {() => boolean} last */
+    async function scatter(tok, close, last) {
       const ids = [...new Set([tok.id, ...trace.tokens[side].map((/** @type {any} */ one) => one.id), ...close.map((one) => one.id)])].slice(0, 60);
       const found = await ctx.source.json(`runs/${encodeURIComponent(trace.run)}/pca?side=${side}&n=400&tokens=${ids.join(",")}`, { signal: ctx.signal });
+      if (!last() || ctx.signal.aborted) return;
       const canvas = h("canvas", { class: "scatter", role: "img", aria: { label: "two main axes of a sample of the vocabulary" } });
       const near = new Set(close.map((one) => one.id));
       replace(plane, card("The vocabulary from afar", canvas, h("p", { class: "note" }, `Two main axes of ${found.points.length} rows (they hold ${num3(100 * (found.explained[0] + found.explained[1]))} % of the variance). Named: this sentence's pieces and the nearest ones.`)));
@@ -158,22 +172,25 @@ export const view = {
           pen.fillText(text, tx, py + 4);
         }
       };
-      const watcher = new ResizeObserver(() => requestAnimationFrame(draw));
-      watcher.observe(canvas);
-      ctx.signal.addEventListener("abort", () => watcher.disconnect());
+      plotted?.disconnect();
+      plotted = new ResizeObserver(() => requestAnimationFrame(draw));
+      plotted.observe(canvas);
     }
 
-    async function drawPlaces() {
+    /** @param {() => boolean} last */
+    async function drawPlaces(last) {
       const length = Math.max(LENGTH, Math.min(256, trace.tokens[side].length));
       try {
-        positions = await ctx.source.json(`runs/${encodeURIComponent(trace.run)}/positions?length=${length}&side=${side}`, { signal: ctx.signal });
+        const found = await ctx.source.json(`runs/${encodeURIComponent(trace.run)}/positions?length=${length}&side=${side}`, { signal: ctx.signal });
+        if (!last() || ctx.signal.aborted) return;
+        positions = found;
       } catch (error) {
-        replace(places, card("Positions", h("p", { class: "note" }, bdi(error.message))));
+        if (last() && !ctx.signal.aborted) replace(places, card("Positions", h("p", { class: "note" }, bdi(messageOf(error)))));
         return;
       }
       const draw = { sinusoidal: added, learned: added, rotary, alibi, relative }[/** @type {"alibi"} */ (positions.kind)];
       replace(places);
-      if (draw) await draw(ctx, { places, positions, length, side, at: () => at, onwave: (/** @type {any} */ f) => (wave = f), go: (/** @type {number} */ i) => i < trace.tokens[side].length && ctx.select({ query: i }, { replace: true }) });
+      if (draw) await draw(ctx, { places, positions, last, length, side, at: () => at, onwave: (/** @type {any} */ f) => (wave = f), go: (/** @type {number} */ i) => i < trace.tokens[side].length && ctx.select({ query: i }, { replace: true }) });
       else replace(places, card("Positions", h("p", null, "This model is told nothing about positions.")));
       describe();
     }
@@ -202,7 +219,7 @@ export const view = {
     return {
       /** @param {any} now @param {any} before */
       update(now, before) {
-        if (now.query === before.query) return;
+        if (now.query === before.query || !parts) return;
         at = Math.min(now.query, trace.tokens[side].length - 1);
         drawPicker();
         drawStrips();
@@ -220,8 +237,9 @@ export const view = {
 };
 
 /** Positions that are added: the table, one dimension as a wave, likeness by distance. @param {any} ctx @param {any} how */
-async function added(ctx, { places, positions, length, side, at, onwave, go }) {
+async function added(ctx, { places, positions, last, length, side, at, onwave, go }) {
   const table = await ctx.source.binary(`runs/${encodeURIComponent(ctx.trace.run)}/positions/table?length=${length}&side=${side}`, { signal: ctx.signal });
+  if (!last() || ctx.signal.aborted) return;
   const [rows, d] = table.shape;
   let most = 0;
   for (const x of table.data) most = Math.max(most, Math.abs(x));

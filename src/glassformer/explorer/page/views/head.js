@@ -8,14 +8,16 @@ import { sequential, signed } from "../draw/colour.js";
 import { heatmap } from "../draw/heatmap.js";
 import { code } from "../draw/scale.js";
 import { renormalise } from "../math/attention.js";
-import { button, renew, segmented, select, slider, toggle } from "../ui/controls.js";
+import { renew, segmented, select, slider, toggle } from "../ui/controls.js";
 import { flow } from "../ui/flow.js";
 import { gridPicture } from "../ui/grid.js";
 import { weightCard } from "../ui/inspector.js";
+import { latest, messageOf } from "../ui/latest.js";
 import { labelledPicture } from "../ui/matrix.js";
 import { headChoice, pythonOfTrace } from "../ui/parts.js";
 import { keysOf, queriesOf } from "../ui/traces.js";
 import { KIND_NAMES } from "../ui/types.js";
+import { minimap, zoomable } from "../ui/zoom.js";
 
 /** What can be painted: name, its tensor, whether it has a sign, what it is. */
 const QUANTITIES = /** @type {Record<string, {text: string, tensor: (s: any) => string, both?: boolean, about: string, kinds?: string[]}>} */ ({
@@ -30,6 +32,8 @@ const QUANTITIES = /** @type {Record<string, {text: string, tensor: (s: any) => 
   rollout: { text: "rollout", tensor: (s) => `${s.kind}.${s.layer}.rollout`, kinds: ["enc", "dec"], about: "weights multiplied through the layers up to this one (Abnar & Zuidema 2020)" },
 });
 
+/** From so many tokens on, the picture can be zoomed by buttons too; from so many, a small map stands beside it. */
+const [ZOOMED, MAPPED] = [24, 96];
 /** Matrices of at most this many numbers are asked for in single precision. */
 const EXACT = 4096;
 
@@ -56,7 +60,11 @@ export const view = {
     /** @type {any} */ let built = null;
     /** @type {{shape: number[], data: any, most: number, low: number} | null} */ let shown = null;
     /** @type {any} */ let stats = null;
-    let turn = 0;
+    /** What `shown` belongs to, and whether something else is on its way. */
+    let shownAt = "";
+    let waiting = false;
+    const [asking, askingBeside, askingCell] = [latest(), latest(), latest()];
+    const placeOf = (/** @type {any} */ now) => `${now.kind}.${now.layer}.${now.head}`;
     ctx.source.heads(trace.id, { signal: ctx.signal }).then((/** @type {any} */ found) => {
       stats = found.heads;
       describe(ctx.store.get());
@@ -124,7 +132,7 @@ export const view = {
         columnSpecial: (j) => keys[j].special,
         axes: ["query", "key"],
         say,
-        cell: { w: [2, 44], h: [2, 34] },
+        cell: { w: [1, 44], h: [1, 34] },
         onhover: (i, j) => {
           read(i, j);
           built?.ribbons.light(i);
@@ -133,29 +141,29 @@ export const view = {
         onopen: (query, key) => ctx.select({ query, key, view: "arithmetic" }),
       });
       const ribbons = flow(ctx, { queries, keys, kind, onpick: (query) => ctx.select({ query }, { replace: true }) });
-      const large = queries.length > 96 || keys.length > 96;
-      const mini = large ? minimap(ctx, grid) : null;
+      const most = Math.max(queries.length, keys.length);
+      const mini = most > MAPPED ? minimap(grid, ctx.signal) : null;
       const second = h("div", { class: "second" });
-      const held = pictures.contains(document.activeElement);
-      replace(
+      const closer = h("div", { class: "closer" }, mini?.element);
+      pictures.classList.toggle("large", most > MAPPED);
+      renew(
         pictures,
-        h("div", { class: "figure" }, h("h3", null, "Matrix"), grid.element, mini && h("div", { class: "row" }, mini.element, zoomer(grid))),
+        h("div", { class: "figure" }, h("h3", null, "Matrix"), grid.element, closer),
         h("div", { class: "figure" }, h("h3", null, "Flow"), ribbons.element),
         second,
       );
       grid.start();
-      if (held) grid.focusCell.focus({ preventScroll: true }); // the keyboard stays in the matrix
+      const zoom = zoomable(grid, {
+        signal: ctx.signal,
+        start: most > ZOOMED ? kept.zoom : 1,
+        onchange: (factor) => {
+          kept.zoom = factor;
+          mini?.frame();
+          ctx.announce(`zoom ${num3(factor)}`);
+        },
+      });
+      if (most > ZOOMED) closer.append(zoom.element);
       return { kind, grid, ribbons, mini, second, queries, keys };
-    }
-
-    /** @param {any} grid */
-    function zoomer(grid) {
-      const set = (/** @type {number} */ factor) => {
-        kept.zoom = Math.max(1, Math.min(16, factor));
-        grid.zoomTo(kept.zoom);
-        built?.mini?.frame();
-      };
-      return h("div", { class: "row", role: "group", aria: { label: "zoom" } }, button("−", () => set(kept.zoom / 2), { aria: { label: "zoom out" } }), button("+", () => set(kept.zoom * 2), { aria: { label: "zoom in" } }), button("Fit", () => set(1)));
     }
 
     /** @param {number} i @param {number} j */
@@ -194,10 +202,11 @@ export const view = {
     }
 
     function ribbons() {
-      if (shown && built) built.ribbons.draw(Float32Array.from(shown.data, (/** @type {number} */ x) => (Number.isFinite(x) ? Math.max(0, x) / high(ctx.store.get(), shown) : 0)), { top: kept.top, threshold: kept.threshold });
+      if (shown && built && !waiting) built.ribbons.draw(Float32Array.from(shown.data, (/** @type {number} */ x) => (Number.isFinite(x) ? Math.max(0, x) / high(ctx.store.get(), shown) : 0)), { top: kept.top, threshold: kept.threshold });
     }
 
     async function beside() {
+      const last = askingBeside();
       const now = ctx.store.get();
       const shape = trace.shapes[now.kind];
       const [layer, head] = kept.second.split(".").map(Number);
@@ -205,8 +214,15 @@ export const view = {
         replace(built.second);
         return;
       }
-      const found = await load({ ...now, layer, head });
-      if (ctx.signal.aborted) return;
+      let found;
+      try {
+        found = await load({ ...now, layer, head });
+      } catch (error) {
+        if (!ctx.signal.aborted && last()) replace(built.second, h("p", { class: "note" }, bdi(messageOf(error))));
+        return;
+      }
+      if (ctx.signal.aborted || !last() || built.kind !== now.kind) return;
+      const { query: row, key: column } = ctx.store.get();
       const grid = gridPicture(ctx, {
         label: `layer ${layer}, head ${head}`,
         rows: built.queries.length,
@@ -220,12 +236,12 @@ export const view = {
       paint(grid.canvas, found, now);
       replace(built.second, h("div", { class: "figure" }, h("h3", null, `Layer ${layer}, head ${head}`), grid.element));
       grid.start();
-      grid.select(now.query, now.key);
+      grid.select(row, column);
     }
 
     /** @param {any} now */
     function describe(now) {
-      if (!shown) return;
+      if (!shown || shownAt !== placeOf(now)) return;
       const weight = kept.quantity === "weights" && !kept.hide ? value(now.query, now.key) : undefined;
       ctx.inspect({ ...weightCard(ctx, now, { weight, rank: rank(now.query, now.key) }), python: python(now) });
       const mine = stats?.find((/** @type {any} */ one) => one.kind === now.kind && one.layer === now.layer && one.head === now.head);
@@ -234,18 +250,19 @@ export const view = {
         QUANTITIES[quantity(now)].about,
         kept.hide ? "; specials are hidden and the rest of each row is scaled up to 1" : "",
         mine ? [". This head: ", h("b", null, mine.label), ` (${mine.statistic} ${num3(mine.value)}), entropy ${num3(mine.entropy)} nats, mean distance ${num3(mine.distance)}`, mine.importance !== null && mine.importance !== undefined ? `, importance ${num3(mine.importance)}` : "", "."] : ".",
-        ` At most 1,024 links are drawn. Press Enter on a cell for its arithmetic.`,
+        ` At most 1,024 links are drawn. Press Enter on a cell for its arithmetic; +, − and 0 zoom, as do a pinch and the wheel once a cell was chosen.`,
       );
     }
 
     let details = 0;
     /** The numbers that the matrix does not hold, once the reader rests on a cell. @param {any} now */
     function rest(now) {
+      const last = askingCell();
       clearTimeout(details);
       details = window.setTimeout(async () => {
         try {
           const cell = await ctx.source.cell(trace.id, `${now.kind}.${now.layer}.${now.head}`, now.query, now.key, { signal: ctx.signal });
-          if (ctx.signal.aborted || cell.row.max === null || cell.score === null) return;
+          if (ctx.signal.aborted || !last() || cell.row.max === null || cell.score === null) return;
           const card = weightCard(ctx, now, { weight: cell.weight, rank: rank(now.query, now.key), scaled: cell.score - cell.row.max, denominator: cell.row.denominator });
           card.numbers?.push(["q·k", cell.dot], ["scaled", cell.scaled], ["largest score", cell.row.max], ["denominator", cell.row.denominator]);
           ctx.inspect({ ...card, python: python(now) });
@@ -259,20 +276,24 @@ export const view = {
     const python = (now) => `${pythonOfTrace(ctx)}\nlayer = trace.layers(${JSON.stringify(now.kind)})[${now.layer}]\nlayer.weights[${now.head}, ${now.query}, ${now.key}]`;
 
     async function refresh() {
-      const mine = ++turn;
+      const last = asking();
       let now = ctx.store.get();
+      waiting = true;
       let found;
       try {
         found = await load(now);
       } catch (error) {
-        if (!ctx.signal.aborted && mine === turn) replace(readout, h("span", { class: "error" }, bdi(error.message)));
+        if (!ctx.signal.aborted && last()) replace(readout, h("span", { class: "error" }, bdi(messageOf(error))));
         return;
       }
-      if (mine !== turn || ctx.signal.aborted) return;
+      if (!last() || ctx.signal.aborted) return;
+      waiting = false;
+      shownAt = placeOf(now);
       const { query, key } = ctx.store.get();
       now = { ...now, query, key }; // the reader may have moved on while the numbers were on their way
       if (built?.kind !== now.kind) built = build(now.kind);
       shown = /** @type {any} */ (found);
+      pictures.dataset.shown = shownAt;
       paint(built.grid.canvas, found, now);
       built.mini?.paint(built.grid.canvas);
       built.grid.select(now.query, now.key);
@@ -315,11 +336,12 @@ export const view = {
       update(now, before) {
         const other = ["kind", "layer", "head", "scale"].some((name) => now[name] !== before[name]);
         if (other) {
-          if (now.kind !== before.kind || now.layer !== before.layer || now.head !== before.head || now.scale !== before.scale) drawControls();
+          drawControls();
           refresh();
           return;
         }
         built?.grid.select(now.query, now.key);
+        if (waiting) return; // what is on its way describes itself when it is there
         read(-1, -1);
         describe(now);
         rest(now);
@@ -353,33 +375,3 @@ export const view = {
 
 /** @param {any} now */
 const title = (now) => `${KIND_NAMES[now.kind]}, layer ${now.layer}, head ${now.head}`;
-
-/** The whole matrix, small, with a frame around what is in sight. @param {any} ctx @param {any} grid */
-function minimap(ctx, grid) {
-  const canvas = h("canvas", { class: "pixelated", aria: { hidden: "true" } });
-  const box = h("div", { class: "minimap-frame" });
-  const element = h("div", { class: "minimap" }, canvas, box);
-  function frame() {
-    const { width, height } = grid.cell();
-    const whole = { w: grid.plane.offsetWidth || 1, h: grid.plane.offsetHeight || 1 };
-    const seen = { x: grid.element.scrollLeft / whole.w, y: grid.element.scrollTop / whole.h, w: Math.min(1, grid.element.clientWidth / whole.w), h: Math.min(1, grid.element.clientHeight / whole.h) };
-    if (!width || !height) return;
-    for (const [name, part] of Object.entries({ "inset-inline-start": seen.x, "inset-block-start": seen.y, "inline-size": seen.w, "block-size": seen.h })) box.style.setProperty(name, `${100 * part}%`);
-  }
-  grid.element.addEventListener("scroll", () => requestAnimationFrame(frame), { signal: ctx.signal, passive: true });
-  element.addEventListener("click", (/** @type {MouseEvent} */ event) => {
-    const bounds = element.getBoundingClientRect();
-    grid.element.scrollTo({ left: ((event.clientX - bounds.left) / bounds.width) * grid.plane.offsetWidth - grid.element.clientWidth / 2, top: ((event.clientY - bounds.top) / bounds.height) * grid.plane.offsetHeight - grid.element.clientHeight / 2 });
-  }, { signal: ctx.signal });
-  return {
-    element,
-    frame,
-    /** @param {HTMLCanvasElement} whole */
-    paint(whole) {
-      canvas.width = whole.width;
-      canvas.height = whole.height;
-      canvas.getContext("2d")?.drawImage(whole, 0, 0);
-      requestAnimationFrame(frame);
-    },
-  };
-}

@@ -8,6 +8,7 @@ import { heatmap } from "../draw/heatmap.js";
 import { resolve } from "../draw/colour.js";
 import { button } from "../ui/controls.js";
 import { gridPicture } from "../ui/grid.js";
+import { latest, messageOf } from "../ui/latest.js";
 import { card, figures, pythonOfTrace } from "../ui/parts.js";
 import { keysOf, queriesOf } from "../ui/traces.js";
 import { KIND_NAMES } from "../ui/types.js";
@@ -103,12 +104,14 @@ function twoColours(box) {
 /** The decoder with its eyes open to the future. @param {any} ctx */
 function leak(ctx) {
   const answer = h("div", { class: "stack", aria: { live: "polite" } });
+  const asking = latest();
   const go = async () => {
+    const last = asking();
     try {
       const { trace } = ctx;
       const ask = { source: trace.request.source, target: trace.text.target };
       const [fair, peeking] = await Promise.all([ctx.traceOf(ask), ctx.traceOf({ ...ask, interventions: [{ type: "causal", value: false }] })]);
-      if (ctx.signal.aborted) return;
+      if (!last() || ctx.signal.aborted) return;
       replace(
         answer,
         figures([["log-probability with the mask", fair.result.logp], ["without it", peeking.result.logp], ["difference", peeking.result.logp - fair.result.logp]]),
@@ -116,7 +119,7 @@ function leak(ctx) {
         h("div", { class: "row" }, button("Open the trace without the mask", () => ctx.select({ trace: peeking.id, compare: fair.id }))),
       );
     } catch (error) {
-      if (!ctx.signal.aborted) replace(answer, h("p", { class: "error" }, bdi(error.message)));
+      if (last() && !ctx.signal.aborted) replace(answer, h("p", { class: "error" }, bdi(messageOf(error))));
     }
   };
   return card("Take the causal mask away", h("p", { class: "note" }, "The decoder may look at tokens that it has not written yet: a leak."), ctx.source.live ? h("div", null, button("Run without the mask", go)) : h("p", { class: "note" }, "Needs a running glassformer explore."), answer);
@@ -127,11 +130,14 @@ function padding(ctx) {
   const given = ctx.trace.request.source;
   const box = h("textarea", { rows: 3, spellcheck: false, dir: "auto", value: [given, "A dog.", "She reads a book in the garden."].join("\n"), aria: { label: "texts of a batch, one a line" } });
   const answer = h("div", { class: "stack", aria: { live: "polite" } });
+  const asking = latest();
   const go = async () => {
+    const last = asking();
     const texts = box.value.split("\n").map((/** @type {string} */ line) => line.trim()).filter(Boolean).slice(0, 8);
     try {
       const side = ctx.model.architecture.sides[0];
       const found = await ctx.source.post("batch", { run: ctx.trace.run, texts, side }, { signal: ctx.signal });
+      if (!last() || ctx.signal.aborted) return;
       replace(
         answer,
         h("div", { class: "scroll-x batch", tabIndex: 0, role: "region", aria: { label: "the batch" } }, h("table", null, h("tbody", null, found.rows.map((/** @type {any} */ line) => h("tr", null, line.padding.map((/** @type {boolean} */ pad, /** @type {number} */ i) => h("td", { class: pad && "pad" }, pad ? "pad" : token(line.tokens[i] ?? { piece: "" })))))))),
@@ -139,7 +145,7 @@ function padding(ctx) {
       );
       ctx.announce(`difference with mask ${num3(found.difference.with_mask)}, without ${num3(found.difference.without_mask)}`);
     } catch (error) {
-      if (!ctx.signal.aborted) replace(answer, h("p", { class: "error" }, bdi(error.message)));
+      if (last() && !ctx.signal.aborted) replace(answer, h("p", { class: "error" }, bdi(messageOf(error))));
     }
   };
   return card("A batch and its padding", h("p", { class: "note" }, "Texts of unequal length are padded to stand in one tensor; the padding mask keeps the filling from being looked at."), box, ctx.source.live ? h("div", null, button("Make the batch", go)) : h("p", { class: "note" }, "Needs a running glassformer explore."), answer);

@@ -9,7 +9,8 @@ import { entropy, logSumExp, softmax } from "../math/softmax.js";
 import { dice } from "../math/random.js";
 import { headColour } from "../draw/colour.js";
 import { chart, dashOf } from "../ui/chart.js";
-import { button, slider, toggle } from "../ui/controls.js";
+import { button, renew, slider, toggle } from "../ui/controls.js";
+import { latest } from "../ui/latest.js";
 import { bar, card, figures, loading, nothing, pythonOfTrace } from "../ui/parts.js";
 
 const SHOWN = 20;
@@ -63,6 +64,8 @@ async function nextToken(stage, ctx, pieces) {
   let now = null;
   let curving = 0;
   let resting = 0;
+  let never = -1;
+  const [asking, askingPins] = [latest(), latest()];
 
   const sentence = h("div", { class: "so-far" });
   const numbers = h("div", { class: "figures-slot" });
@@ -98,12 +101,10 @@ async function nextToken(stage, ctx, pieces) {
     card("From logits to a draw", drawn, table, h("p", { class: "note" }, "The longest bar is the largest number shown."), h("div", { class: "row look-up" }, h("label", { class: "field" }, h("span", null, "Look up"), search), found)),
     overSteps,
   );
-  setLevers();
 
   function setLevers() {
     const cut = kept.cut;
-    const never = now ? now.never.length : 0;
-    replace(
+    renew(
       levers,
       slider({ label: "temperature T", min: 0, max: 101, step: 1, value: placeOf(cut.temperature), format: (x) => (x === 0 ? "0 greedy" : num3(temperatureAt(x))), oninput: (x) => change({ temperature: temperatureAt(x) }) }),
       slider({ label: "top-k", min: 0, max: TOP_K.length - 1, step: 1, value: TOP_K.indexOf(cut.topK), format: (x) => (x === 0 ? "all" : String(TOP_K[x])), oninput: (x) => change({ topK: TOP_K[x] }) }),
@@ -155,17 +156,21 @@ async function nextToken(stage, ctx, pieces) {
     const step = Math.max(0, Math.min(steps.length - 1, wanted));
     const entry = steps[step];
     const place = entry.position ?? entry.step ?? step;
+    const last = asking();
     try {
       const { data, headers } = await ctx.source.logits(ctx.trace.id, place, { signal: ctx.signal });
-      const never = (headers["x-never"] ?? "").split(",").filter(Boolean).map(Number);
-      now = { step, entry, logits: data, never };
+      if (!last() || ctx.signal.aborted) return;
+      now = { step, entry, logits: data, never: (headers["x-never"] ?? "").split(",").filter(Boolean).map(Number) };
     } catch (error) {
-      if (!ctx.signal.aborted) ctx.error(error);
+      if (last() && !ctx.signal.aborted) ctx.error(error);
       return;
     }
     loadingLine.hidden = true;
     showSentence();
-    setLevers();
+    if (never !== now.never.length) {
+      never = now.never.length; // otherwise the levers stay as they are, perhaps in somebody's hand
+      setLevers();
+    }
     prepare();
   }
 
@@ -193,7 +198,7 @@ async function nextToken(stage, ctx, pieces) {
     if (entry.chosen) wanted.add(entry.chosen.id);
     const ids = [...wanted].sort((a, b) => ranked.rank[a] - ranked.rank[b]);
     now.lines = ids.map((id) => line(id));
-    replace(rows, now.lines.map((/** @type {any} */ each) => each.element));
+    renew(rows, now.lines.map((/** @type {any} */ each) => each.element));
   }
 
   /** @param {number} id */
@@ -327,7 +332,7 @@ async function nextToken(stage, ctx, pieces) {
     const blank = entry.position;
     const before = blank === undefined ? tokens.slice(0, step + 1) : tokens;
     const first = Math.max(0, before.length - 24);
-    replace(
+    renew(
       sentence,
       h(
         "p",
@@ -355,7 +360,7 @@ async function nextToken(stage, ctx, pieces) {
       return;
     }
     const hits = matches(pieces, wanted);
-    replace(
+    renew(
       found,
       hits.length === 0 && h("span", { class: "note" }, "no token of the vocabulary contains this; a rare word is written with several"),
       hits.map((id) =>
@@ -379,6 +384,7 @@ async function nextToken(stage, ctx, pieces) {
 
   /** The pinned tokens at every step of this output. */
   async function showPins() {
+    const last = askingPins();
     const pins = kept.pins.filter((id) => id < pieces.length);
     overSteps.hidden = pins.length === 0 || steps.length < 2;
     if (overSteps.hidden) return;
@@ -392,6 +398,7 @@ async function nextToken(stage, ctx, pieces) {
           return pins.map((id) => Math.exp(data[id] - total));
         }),
       );
+      if (!last() || ctx.signal.aborted) return;
       const x = window_.map((/** @type {any} */ _, /** @type {number} */ i) => first + i);
       pinned.draw({
         yDomain: [0, 1],
@@ -400,8 +407,8 @@ async function nextToken(stage, ctx, pieces) {
         xText: (at) => `step ${at}`,
         series: pins.map((id, i) => ({ name: visible(pieces[id]), x, y: lines.map((each) => each[i]), colour: headColour(i), dash: dashOf(i), dots: true })),
       });
-    } catch (error) {
-      if (!ctx.signal.aborted) overSteps.hidden = true;
+    } catch {
+      if (last()) overSteps.hidden = true;
     }
   }
 

@@ -8,6 +8,7 @@ import { headColour } from "../draw/colour.js";
 import { smooth } from "../math/statistics.js";
 import { chart, dashOf } from "../ui/chart.js";
 import { button, renew, segmented, select, slider, toggle } from "../ui/controls.js";
+import { latest, messageOf } from "../ui/latest.js";
 import { card, loading, nothing, pythonText } from "../ui/parts.js";
 
 /** @type {Record<string, string>} */
@@ -44,6 +45,7 @@ function runsView(stage, ctx, runs) {
   /** @type {Map<string, {lines: any[], done: boolean, life: AbortController}>} */
   const data = new Map();
   let waiting = 0;
+  const asking = latest();
   ctx.signal.addEventListener("abort", () => data.forEach((each) => each.life.abort()));
 
   const list = h("div", { class: "run-list" });
@@ -132,7 +134,10 @@ function runsView(stage, ctx, runs) {
         schedule();
       }, { signal: life.signal });
     } catch (error) {
-      if (!life.signal.aborted && !ctx.signal.aborted) ctx.error(error);
+      if (life.signal.aborted || ctx.signal.aborted) return;
+      entry.done = true; // the curve that is there stays
+      ctx.toast(messageOf(error), true);
+      schedule();
     }
   }
 
@@ -220,17 +225,19 @@ function runsView(stage, ctx, runs) {
   }
 
   async function showMore() {
+    const last = asking();
     const [a, b] = chosen();
-    if (a) await showSamples(a);
+    if (a) await showSamples(a, last);
     else replace(samples, h("p", { class: "note" }, "–"));
-    await showSettings(a, b);
+    if (last()) await showSettings(a, b, last);
   }
 
-  /** @param {any} run */
-  async function showSamples(run) {
+  /** @param {any} run @param {() => boolean} last */
+  async function showSamples(run, last) {
     replace(samples, loading("reading samples"));
     try {
       const found = (await ctx.source.json(`runs/${encodeURIComponent(run.id)}/samples`, { signal: ctx.signal })).samples;
+      if (!last() || ctx.signal.aborted) return;
       if (!found.length) {
         replace(samples, h("p", { class: "note" }, "none yet: they come with each validation"));
         return;
@@ -249,12 +256,12 @@ function runsView(stage, ctx, runs) {
       replace(samples, found.length > 1 && slider({ label: "step", min: 0, max: found.length - 1, step: 1, value: at, format: (i) => String(found[i].step), oninput: (i) => { at = i; show(); } }), found.length === 1 && h("p", { class: "note" }, `step ${found[0].step}`), box);
       show();
     } catch (error) {
-      if (!ctx.signal.aborted) replace(samples, h("p", { class: "error" }, bdi(String(/** @type {any} */ (error).message))));
+      if (last() && !ctx.signal.aborted) replace(samples, h("p", { class: "error" }, bdi(messageOf(error))));
     }
   }
 
-  /** @param {any} a @param {any} b */
-  async function showSettings(a, b) {
+  /** @param {any} a @param {any} b @param {() => boolean} last */
+  async function showSettings(a, b, last) {
     if (!a) {
       replace(differences, h("p", { class: "note" }, "–"));
       return;
@@ -262,15 +269,17 @@ function runsView(stage, ctx, runs) {
     try {
       if (b) {
         const found = (await ctx.source.json(`runs/${encodeURIComponent(a.id)}/diff/${encodeURIComponent(b.id)}`, { signal: ctx.signal })).differences;
+        if (!last() || ctx.signal.aborted) return;
         const same = h("p", { class: "note" }, "No setting differs.");
         replace(differences, found.length ? settingsTable(["setting", a.name, b.name], found.map((/** @type {any} */ each) => [each.key, each.a, each.b])) : same);
       } else {
         const found = (await ctx.source.json(`runs/${encodeURIComponent(a.id)}`, { signal: ctx.signal })).settings ?? {};
+        if (!last() || ctx.signal.aborted) return;
         const rows = Object.entries(found).filter(([, value]) => value !== null);
         replace(differences, h("p", { class: "note" }, "Tick a second run to see only what differs."), settingsTable(["setting", a.name], rows));
       }
     } catch (error) {
-      if (!ctx.signal.aborted) replace(differences, h("p", { class: "error" }, bdi(String(/** @type {any} */ (error).message))));
+      if (last() && !ctx.signal.aborted) replace(differences, h("p", { class: "error" }, bdi(messageOf(error))));
     }
   }
 

@@ -9,6 +9,7 @@ import { heatmap } from "../draw/heatmap.js";
 import { code } from "../draw/scale.js";
 import { chart, dashOf } from "../ui/chart.js";
 import { button, renew, slider, toggle } from "../ui/controls.js";
+import { messageOf } from "../ui/latest.js";
 import { matrix } from "../ui/matrix.js";
 import { card, headChoice, headIn, loading, nothing, pieceOf, pythonText, tokensOf } from "../ui/parts.js";
 import { KIND_NAMES } from "../ui/types.js";
@@ -53,6 +54,8 @@ function timeMachine(stage, ctx, checkpoints, lines) {
   });
 
   /** @param {any} each a checkpoint */
+  const keyOf = (each) => `${each.id} ${kept.same}`;
+  /** @param {any} each a checkpoint */
   const stepOf = (each) => `${each.step.toLocaleString("en")}${each.origin === "model" ? " · model" : ""}`;
 
   const bar = h("div", { class: "levers time-bar" });
@@ -85,7 +88,7 @@ function timeMachine(stage, ctx, checkpoints, lines) {
     button("◀", () => go(at - 1), { aria: { label: "earlier checkpoint" } }),
     range,
     button("▶", () => go(at + 1), { aria: { label: "later checkpoint" } }),
-    decoded && toggle({ label: "read the same output everywhere", checked: kept.same, title: "the output of the trace on the stage is read at every checkpoint, so that attention can be compared; otherwise each checkpoint gives its own", onchange: (same) => { kept.same = same; known.clear(); go(at); } }),
+    decoded && toggle({ label: "read the same output everywhere", checked: kept.same, title: "the output of the trace on the stage is read at every checkpoint, so that attention can be compared; otherwise each checkpoint gives its own", onchange: (same) => { kept.same = same; go(at); } }),
   );
 
   function start() {
@@ -118,31 +121,33 @@ function timeMachine(stage, ctx, checkpoints, lines) {
     life.abort();
     life = new AbortController();
     const { signal } = life;
-    if (!known.has(checkpoints[next].id)) replace(says, loading("reading the sentence at this checkpoint"));
+    if (!known.has(keyOf(checkpoints[next]))) replace(says, loading("reading the sentence at this checkpoint"));
     try {
       const found = await read(checkpoints[next]);
       if (signal.aborted || ctx.signal.aborted) return;
       showResult(checkpoints[next], found);
       await showHead(checkpoints[next], found, signal);
+      if (signal.aborted || ctx.signal.aborted) return;
       showStory();
       drawEntropies();
     } catch (error) {
       if (signal.aborted || ctx.signal.aborted) return;
       stop();
-      replace(says, h("p", { class: "error" }, bdi(String(/** @type {any} */ (error).message))));
+      replace(says, h("p", { class: "error" }, bdi(messageOf(error))));
     }
   }
 
   /** The sentence at a checkpoint: asked once. @param {any} checkpoint */
   async function read(checkpoint) {
-    const before = known.get(checkpoint.id);
+    const key = keyOf(checkpoint); // what is read may be changed while an answer is on its way
+    const before = known.get(key);
     if (before) return before;
     const request = trace.request;
     const target = decoded && kept.same ? trace.text.target : null;
     const meta = await ctx.traceOf({ run: trace.run, checkpoint: checkpoint.id, source: request.source, target, decode: request.decode ?? {}, interventions: request.interventions ?? [] });
     const { heads } = await ctx.source.heads(meta.id, { signal: ctx.signal });
     const found = { meta, heads };
-    known.set(checkpoint.id, found);
+    known.set(key, found);
     return found;
   }
 
@@ -170,8 +175,10 @@ function timeMachine(stage, ctx, checkpoints, lines) {
     if (!picture || picture.key !== key) {
       const made = matrix(ctx, { label: `${KIND_NAMES[now.kind]}, layer ${now.layer}, head ${now.head}, by checkpoint`, rows: rows.map(pieceOf), columns: columns.map(pieceOf), axes: ["query", "key"], cell: { w: [2, 34], h: [2, 34] }, height: 420, onopen: (i, j) => ctx.select({ view: "arithmetic", checkpoint: checkpoint.id, trace: meta.id, ...now, query: i, key: j }) });
       picture = { ...made, key };
-      replace(board, made.element);
+      renew(board, made.element);
       made.start();
+      const { query, key: column } = ctx.store.get();
+      made.select(query, column);
     }
     picture.paint(data, { scale: ctx.store.get().scale, most: 1 });
     frame(checkpoint, data, shape, now);
@@ -193,7 +200,7 @@ function timeMachine(stage, ctx, checkpoints, lines) {
   }
 
   function showStory() {
-    const rows = checkpoints.filter((each) => known.has(each.id));
+    const rows = checkpoints.filter((each) => known.has(keyOf(each)));
     replace(
       story,
       h(
@@ -205,7 +212,7 @@ function timeMachine(stage, ctx, checkpoints, lines) {
           h("caption", { class: "sr-only" }, "What each checkpoint gave"),
           h("thead", null, h("tr", null, h("th", { scope: "col", class: "numeric" }, "step"), h("th", { scope: "col" }, kept.same && decoded ? "most likely token at each place of the given output" : "output"), h("th", { scope: "col", class: "numeric" }, "log-prob"))),
           h("tbody", null, rows.map((each) => {
-            const { meta } = known.get(each.id);
+            const { meta } = known.get(keyOf(each));
             const guesses = meta.steps.filter((/** @type {any} */ step) => !step.given && step.top?.[0]?.piece !== "</s>").map((/** @type {any} */ step) => step.top?.[0]?.piece ?? "").join("").replace(/▁/g, " ");
             return h("tr", { class: each === checkpoints[at] && "chosen" }, h("td", { class: "numeric" }, stepOf(each)), h("td", null, bdi((kept.same && decoded ? guesses : meta.result?.text ?? guesses) || "–")), h("td", { class: "numeric" }, num(meta.result?.logp)));
           })),
@@ -217,7 +224,7 @@ function timeMachine(stage, ctx, checkpoints, lines) {
 
   function drawEntropies() {
     const now = head();
-    const read = checkpoints.filter((each) => known.has(each.id));
+    const read = checkpoints.filter((each) => known.has(keyOf(each)));
     entropies.draw({
       xDomain: [checkpoints[0].step, checkpoints[checkpoints.length - 1].step],
       yDomain: [0, 1],
@@ -226,7 +233,7 @@ function timeMachine(stage, ctx, checkpoints, lines) {
       series: Array.from({ length: trace.shapes[now.kind].heads }, (_, i) => ({
         name: `head ${i}`,
         x: read.map((each) => each.step),
-        y: read.map((each) => known.get(each.id).heads.find((/** @type {any} */ one) => one.kind === now.kind && one.layer === now.layer && one.head === i)?.entropy_share ?? NaN),
+        y: read.map((each) => known.get(keyOf(each)).heads.find((/** @type {any} */ one) => one.kind === now.kind && one.layer === now.layer && one.head === i)?.entropy_share ?? NaN),
         colour: headColour(i),
         dash: i === now.head ? "" : dashOf(1 + (i % 7)),
         dots: true,

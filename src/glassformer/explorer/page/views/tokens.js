@@ -5,7 +5,8 @@
 
 import { bdi, formula, h, mi, mo, num, percent, replace, token, visible } from "../dom.js";
 import { headColour } from "../draw/colour.js";
-import { button, segmented } from "../ui/controls.js";
+import { button, renew, segmented } from "../ui/controls.js";
+import { messageOf } from "../ui/latest.js";
 import { card, figures } from "../ui/parts.js";
 
 /** Characters shown one by one; longer texts are shown to here. */
@@ -35,15 +36,16 @@ export const view = {
       asking = new AbortController();
       const signal = AbortSignal.any([asking.signal, ctx.signal]);
       try {
-        found = ctx.source.live
+        const next = ctx.source.live
           ? await ctx.source.post("tokenize", { run: ctx.trace.run, text: area.value, side }, { signal })
           : { text: area.value, normalised: area.value, tokens: ctx.trace.tokens[side], words: [], count: ctx.trace.tokens[side].length, unknown_ratio: 0, kind: ctx.model.tokenizer.kind };
         if (signal.aborted) return;
+        found = next;
         word = Math.max(0, longest(found.words));
         step = -1;
         draw();
       } catch (error) {
-        if (!signal.aborted) replace(flow, h("p", { class: "error", role: "alert" }, bdi(error.message)));
+        if (!signal.aborted) replace(flow, h("p", { class: "error", role: "alert" }, bdi(messageOf(error))));
       }
     }
 
@@ -101,7 +103,7 @@ export const view = {
         drawTree();
       };
       const rows = [one.symbols, ...one.merges.map((/** @type {any} */ m) => m.symbols)].slice(0, shown + 1);
-      replace(
+      renew(
         tree,
         card(
           "How a word was put together",

@@ -7,6 +7,7 @@ import { bdi, formula, frac, h, mi, mn, mo, nameOf, num, num3, percent, replace,
 import { cssOf, inkOn, resolve, sequential } from "../draw/colour.js";
 import { links, linksAcross } from "../draw/links.js";
 import { button, segmented } from "../ui/controls.js";
+import { latest, messageOf } from "../ui/latest.js";
 import { bar, card, figures, pythonOfTrace } from "../ui/parts.js";
 import { atStep, confidence } from "../ui/traces.js";
 
@@ -199,12 +200,12 @@ function aligned(ctx) {
   let frame = 0;
 
   const partners = (/** @type {string} */ side, /** @type {number} */ at) =>
-    found.links.filter(([s, t]) => (side === "source" ? s === at : t === at)).map(([s, t, w]) => ({ word: side === "source" ? found.target[t] : found.source[s], at: side === "source" ? t : s, w }));
+    found.links.filter((/** @type {number[]} */ [s, t]) => (side === "source" ? s === at : t === at)).map((/** @type {number[]} */ [s, t, w]) => ({ word: side === "source" ? found.target[t] : found.source[s], at: side === "source" ? t : s, w }));
 
   const word = (/** @type {string} */ side) => (/** @type {string} */ written, /** @type {number} */ at) => {
     const say = () => {
       const list = partners(side, at);
-      return list.length ? `${written} belongs with ${list.map((one) => `${one.word} (${num3(one.w)})`).join(", ")}` : `${written}: no partner`;
+      return list.length ? `${written} belongs with ${list.map((/** @type {any} */ one) => `${one.word} (${num3(one.w)})`).join(", ")}` : `${written}: no partner`;
     };
     const on = () => {
       hovered = { side, at };
@@ -241,7 +242,7 @@ function aligned(ctx) {
     if (!pen) return;
     const strong = resolve(box, "--cross");
     const faint = resolve(box, "--line-strong");
-    const list = found.links.map(([from, to, weight]) => ({ from, to, weight }));
+    const list = found.links.map((/** @type {number[]} */ [from, to, weight]) => ({ from, to, weight }));
     const mine = (/** @type {any} */ link) => !hovered || (hovered.side === "source" ? link.from : link.to) === hovered.at;
     const colour = (/** @type {any} */ link) => (mine(link) ? strong : faint);
     const sources = [...above.children];
@@ -253,7 +254,7 @@ function aligned(ctx) {
       const x = (/** @type {any} */ element) => element.parentElement.offsetLeft + element.offsetLeft + element.offsetWidth / 2;
       linksAcross(pen, list, { fromX: sources.map(x), toX: targets.map(x), y0: above.offsetTop + above.offsetHeight + 3, y1: below.offsetTop - 3, colour, ratio });
     }
-    const near = new Set(hovered ? partners(hovered.side, hovered.at).map((one) => one.at) : []);
+    const near = new Set(hovered ? partners(hovered.side, hovered.at).map((/** @type {any} */ one) => one.at) : []);
     const lit = (/** @type {any[]} */ elements, /** @type {string} */ side) => elements.forEach((element, i) => element.classList.toggle("lit", Boolean(hovered) && (hovered?.side === side ? hovered.at === i : near.has(i))));
     lit(sources, "source");
     lit(targets, "target");
@@ -265,6 +266,7 @@ function aligned(ctx) {
   ctx.signal.addEventListener("abort", () => watcher.disconnect());
   const layers = ctx.trace.shapes.cross?.layers ?? 0;
   const chosen = found.layer;
+  const asking = latest();
   const controls =
     ctx.level !== "tour" && layers > 1 && ctx.source.live
       ? h(
@@ -275,12 +277,15 @@ function aligned(ctx) {
             options: Array.from({ length: layers }, (_, i) => [i, i === chosen ? `${i} ·` : String(i)]),
             value: chosen,
             onchange: async (layer) => {
+              const last = asking();
               try {
-                found = await ctx.source.json(`traces/${ctx.trace.id}/alignment?layer=${layer}&fed=${found.fed}`, { signal: ctx.signal });
+                const other = await ctx.source.json(`traces/${ctx.trace.id}/alignment?layer=${layer}&fed=${found.fed}`, { signal: ctx.signal });
+                if (!last() || ctx.signal.aborted) return;
+                found = other;
                 words();
                 later();
               } catch (error) {
-                if (!ctx.signal.aborted) ctx.toast(error.message);
+                if (last() && !ctx.signal.aborted) ctx.toast(messageOf(error), true);
               }
             },
           }),
@@ -323,19 +328,23 @@ function whyNot(ctx) {
   if (!ctx.source.live) return null;
   const box = h("textarea", { rows: 2, dir: "auto", placeholder: "An output of your own", aria: { label: "an output of your own" } });
   const answer = h("div", { aria: { live: "polite" } });
+  const asking = latest();
   const score = async () => {
     if (!box.value.trim()) return;
+    const last = asking();
+    const target = box.value;
     try {
-      const found = await ctx.source.post("score", { run: ctx.trace.run, source: ctx.trace.request.source, target: box.value }, { signal: ctx.signal });
+      const found = await ctx.source.post("score", { run: ctx.trace.run, source: ctx.trace.request.source, target }, { signal: ctx.signal });
+      if (!last() || ctx.signal.aborted) return;
       const better = found.logp > ctx.trace.result.logp;
       replace(
         answer,
         h("div", { class: "output-tokens" }, found.tokens.map((/** @type {any} */ one) => token({ ...one, special: /^<.*>$/.test(one.piece) }, { class: "tinted", style: tint(ctx, Math.exp(one.logp)), title: `${one.piece}: probability ${percent(Math.exp(one.logp))}` }))),
         h("p", null, "log-probability ", num(found.logp), ", perplexity ", num(found.perplexity), better ? ": more likely than what the search found." : ": less likely than the output above."),
-        button("Look inside this one", () => ctx.run({ target: box.value })),
+        button("Look inside this one", () => ctx.run({ target })),
       );
     } catch (error) {
-      if (!ctx.signal.aborted) replace(answer, h("p", { class: "error" }, bdi(error.message)));
+      if (last() && !ctx.signal.aborted) replace(answer, h("p", { class: "error" }, bdi(messageOf(error))));
     }
   };
   return card("Why not this?", h("p", { class: "note" }, "Paste another output: the model says how likely it finds each token."), h("form", { class: "stack", on: { submit: (/** @type {Event} */ event) => (event.preventDefault(), score()) } }, box, h("div", null, h("button", { type: "submit" }, "Score it"))), answer);

@@ -6,7 +6,8 @@
 import { bdi, h, num, num3, percent, replace } from "../dom.js";
 import { headColour } from "../draw/colour.js";
 import { chart, dashOf } from "../ui/chart.js";
-import { button, segmented, select, slider } from "../ui/controls.js";
+import { button, renew, segmented, select, slider } from "../ui/controls.js";
+import { latest, messageOf } from "../ui/latest.js";
 import { matrix } from "../ui/matrix.js";
 import { card, figures, loading, pythonText } from "../ui/parts.js";
 import { KINDS, KIND_NAMES, KIND_SHORT } from "../ui/types.js";
@@ -16,6 +17,11 @@ const COLUMNS = 512;
 
 /** What the reader has set: the part that was open stays open. @type {{path: string | null, open: Set<string>, kind: string | null, layer: number, product: string}} */
 const kept = { path: null, open: new Set([""]), kind: null, layer: 0, product: "qk" };
+
+/** Which parameter the view shows when it is opened next. @param {string} path */
+export function aimAt(path) {
+  kept.path = path;
+}
 
 /** @type {import("../ui/types.js").View} */
 export const view = {
@@ -49,6 +55,7 @@ function weightsView(stage, ctx, found, { run, query }) {
   /** @type {any} */
   let values = null;
   let life = new AbortController();
+  const [askingRows, askingSpectrum] = [latest(), latest()];
   ctx.signal.addEventListener("abort", () => life.abort());
 
   const tree = h("div", { class: "weight-tree", role: "tree", tabIndex: 0, aria: { label: "parameters. Arrow keys move, right opens, left closes, Enter shows." } });
@@ -181,7 +188,7 @@ function weightsView(stage, ctx, found, { run, query }) {
       const stats = await ctx.source.json(`runs/${run}/weights/${owner}?bins=64${query && `&${query}`}`, { signal });
       if (!signal.aborted) showStats(stats, signal);
     } catch (error) {
-      if (!signal.aborted && !ctx.signal.aborted) replace(detail, h("p", { class: "error" }, bdi(String(/** @type {any} */ (error).message))));
+      if (!signal.aborted && !ctx.signal.aborted) replace(detail, h("p", { class: "error" }, bdi(messageOf(error))));
     }
   }
 
@@ -234,9 +241,10 @@ function weightsView(stage, ctx, found, { run, query }) {
   async function showMatrix(board, stats, from, signal) {
     const [rows, columns] = stats.shape;
     const to = Math.min(rows, from + ROWS);
+    const last = askingRows();
     try {
       const { data } = await ctx.source.binary(`runs/${run}/weights/${stats.path}/values?rows=${from}:${to}${query && `&${query}`}`, { signal });
-      if (signal.aborted) return;
+      if (!last() || signal.aborted) return;
       const width = Math.min(columns, COLUMNS);
       const cut = new Float32Array((to - from) * width);
       for (let i = 0; i < to - from; i++) cut.set(data.subarray(i * columns, i * columns + width), i * width);
@@ -254,7 +262,7 @@ function weightsView(stage, ctx, found, { run, query }) {
       });
       const most = 3 * stats.deviation || 1;
       values.paint(cut, { most });
-      replace(
+      renew(
         board,
         h("p", { class: "note" }, "blue: below 0 · orange: above 0 · strongest colour: three deviations, ", num(most), width < columns && ` · the first ${width} of ${columns} columns`),
         rows > ROWS && slider({ label: "rows from", min: 0, max: rows - ROWS, step: Math.max(1, Math.floor(ROWS / 2)), value: from, format: (x) => `${x} – ${Math.min(rows, x + ROWS) - 1}`, oninput: debounced((x) => showMatrix(board, stats, x, signal)) }),
@@ -262,7 +270,7 @@ function weightsView(stage, ctx, found, { run, query }) {
       );
       values.start();
     } catch (error) {
-      if (!signal.aborted && !ctx.signal.aborted) replace(board, h("p", { class: "error" }, bdi(String(/** @type {any} */ (error).message))));
+      if (last() && !signal.aborted && !ctx.signal.aborted) replace(board, h("p", { class: "error" }, bdi(messageOf(error))));
     }
   }
 
@@ -271,7 +279,7 @@ function weightsView(stage, ctx, found, { run, query }) {
     const kinds = KINDS.filter((kind) => architecture.kinds.includes(kind));
     if (!kept.kind || !kinds.includes(kept.kind)) kept.kind = kinds[0];
     kept.layer = Math.min(kept.layer, architecture.layers[kept.kind] - 1);
-    replace(
+    renew(
       spectrumControls,
       kinds.length > 1 && segmented({ label: "attention", hideLabel: true, options: kinds.map((kind) => [kind, KIND_SHORT[kind]]), value: kept.kind, onchange: (kind) => { kept.kind = kind; showSpectrumControls(); drawSpectrum(); } }),
       select({ label: "layer", options: Array.from({ length: architecture.layers[kept.kind] }, (_, i) => [i, String(i)]), value: kept.layer, onchange: (layer) => { kept.layer = Number(layer); drawSpectrum(); } }),
@@ -280,15 +288,17 @@ function weightsView(stage, ctx, found, { run, query }) {
   }
 
   async function drawSpectrum() {
+    const last = askingSpectrum();
     try {
       const told = await ctx.source.json(`runs/${run}/spectrum/${kept.kind}.${kept.layer}${query && `?${query}`}`, { signal: ctx.signal });
+      if (!last() || ctx.signal.aborted) return;
       spectrum.draw({
         yDomain: [0, 1.05 * Math.max(...told.heads.map((/** @type {any} */ head) => head[kept.product][0]))],
         xText: (i) => `${KIND_NAMES[kept.kind ?? "enc"]}, layer ${told.layer}: number ${i}`,
         series: told.heads.map((/** @type {any} */ head) => ({ name: `head ${head.head}`, x: head[kept.product].map((/** @type {number} */ _, /** @type {number} */ i) => i + 1), y: head[kept.product], colour: headColour(head.head), dash: dashOf(head.head) })),
       });
     } catch (error) {
-      if (!ctx.signal.aborted) ctx.error(error);
+      if (last() && !ctx.signal.aborted) ctx.error(error);
     }
   }
 

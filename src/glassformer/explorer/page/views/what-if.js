@@ -4,7 +4,8 @@
  */
 
 import { bdi, h, num, num3, replace, token, visible } from "../dom.js";
-import { button, select } from "../ui/controls.js";
+import { button, renew, select } from "../ui/controls.js";
+import { latest, messageOf } from "../ui/latest.js";
 import { tokenDifference, wordDifference } from "../ui/change.js";
 import { matrix } from "../ui/matrix.js";
 import { card, figures, loading, pieceOf, pythonOf, pythonOfTrace, tokensOf } from "../ui/parts.js";
@@ -57,6 +58,8 @@ function whatIf(stage, ctx) {
   const importance = new Map();
   let life = new AbortController();
   let sweepLife = new AbortController();
+  const askingDelta = latest();
+  kept.list = kept.list.filter(fits);
   ctx.signal.addEventListener("abort", () => {
     life.abort();
     sweepLife.abort();
@@ -75,6 +78,16 @@ function whatIf(stage, ctx) {
       sweep,
     ),
   );
+
+  /** Whether a change that was made for another trace can be made to this one. @param {any} each */
+  function fits(each) {
+    const shape = each.kind ? trace.shapes[each.kind] : each.stack ? trace.shapes[each.stack] : null;
+    if ((each.kind || each.stack) && !shape) return false;
+    if (shape && ((each.layer ?? 0) >= shape.layers || (each.head ?? 0) >= shape.heads)) return false;
+    if (shape && ((each.query ?? 0) >= shape.queries || (each.key ?? 0) >= shape.keys)) return false;
+    if ((each.step ?? 0) >= Math.max(1, trace.steps.length) || (each.word ?? 0) >= Math.max(1, (trace.words.source ?? []).length)) return false;
+    return types().includes(each.type);
+  }
 
   /** @returns {string[]} */
   function types() {
@@ -116,7 +129,7 @@ function whatIf(stage, ctx) {
       Object.assign(draft, patch);
       showForm();
     };
-    replace(
+    renew(
       form,
       h("div", { class: "levers" }, select({ label: "what", options: types().map((type) => [type, TYPES[type]]), value: draft.type, onchange: begin }), fields(change), button("Add", add, { class: "add" })),
     );
@@ -194,7 +207,7 @@ function whatIf(stage, ctx) {
 
   function showList() {
     inspect();
-    replace(
+    renew(
       list,
       kept.list.length === 0
         ? h("div", { class: "row" }, h("span", { class: "note" }, "Nothing is changed yet. Add one or several, or try:"), ideas().map((each) => button(bdi(describe(each)), () => { kept.list = [each]; showList(); run(); }, { class: "idea" })))
@@ -241,7 +254,7 @@ function whatIf(stage, ctx) {
       ctx.announce(diff.same_target ? `${said}; log-probability of the first output changed by ${num3(diff.same_target.total)}` : said);
     } catch (error) {
       if (ctx.signal.aborted || signal.aborted) return;
-      replace(outcome, h("p", { class: "error", role: "alert" }, bdi(String(/** @type {any} */ (error).message))));
+      replace(outcome, h("p", { class: "error", role: "alert" }, bdi(messageOf(error))));
     }
   }
 
@@ -327,10 +340,12 @@ function whatIf(stage, ctx) {
     const { diff, meta } = shown;
     if (!diff.comparable[kind]) return;
     const name = `${kind}.${layer}.${head}.weights`;
+    const last = askingDelta();
     const { signal } = life;
     try {
       const { data, shape } = await ctx.source.binary(`diff/${trace.id}/${meta.id}/t/${name}`, { signal });
       const { rows, columns } = tokensOf(trace, kind);
+      if (!last() || signal.aborted) return;
       if (rows.length !== shape[0] || columns.length !== shape[1]) return;
       moved = matrix(ctx, { label: `Change of ${KIND_NAMES[kind].toLowerCase()}, layer ${layer}, head ${head}`, rows: rows.map(pieceOf), columns: columns.map(pieceOf), value: "change", both: true, axes: ["query", "key"], signal, onopen: (i, j) => ctx.select({ view: "arithmetic", kind, layer, head, query: i, key: j }) });
       moved.paint(data);
@@ -339,7 +354,7 @@ function whatIf(stage, ctx) {
       replace(box, h("section", { class: ["card", `kind-${kind}`], aria: { label: "change of the weights" } }, h("h3", null, `${KIND_NAMES[kind]}, layer ${layer}, head ${head}: changed minus before`), h("p", { class: "note" }, "orange: more weight than before · blue: less · strongest colour: ", num(most)), moved.element));
       moved.start();
     } catch (error) {
-      if (!signal.aborted && !ctx.signal.aborted) ctx.error(error);
+      if (last() && !signal.aborted && !ctx.signal.aborted) ctx.error(error);
     }
   }
 
