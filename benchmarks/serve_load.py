@@ -1,10 +1,15 @@
 """What a server takes: throughput and latency by number of clients, beside one-at-a-time and offline batches.
 
-    python -m benchmarks.serve_load [MODEL] [--source FILE] [--sentences N] [--clients 1 8 64] [--out FOLDER]
+    python -m benchmarks.serve_load [MODEL] [--source FILE] [--sentences N] [--clients 1 8 64] [--rounds 3]
 
 Starts ``glassformer serve`` on a free port of this machine and asks it for translations of the sentences of
-a file, each client one at a time. Writes ``results.json`` and ``table.md``; the table of docs/serving.md is
-such a one. Without MODEL the shipped model is served.
+a file, each client one at a time, over connections that stay open. The clients are one process beside the
+server, on the same cores, and as cheap as a program on bare sockets can be; what they still take, the server
+does not have. Offline is one call with all sentences, by one thread, as the server has one model thread, and
+by as many threads as there are cores. Everyone has a turn in each round; figures are medians of rounds. The
+processor time of the server does not depend on what else the machine does.
+
+Writes ``results.json`` and ``table.md``, the table of docs/serving.md. Without MODEL the shipped model.
 """
 
 import argparse
@@ -21,9 +26,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO
+from statistics import median_low
+from typing import IO, TYPE_CHECKING, TypeVar
+
+import torch
 
 from benchmarks.measure import environment, write_results
+
+if TYPE_CHECKING:
+    from glassformer.decoding import Translator
+
+TURN_SECONDS = 10.0
+"""No number of clients begins new requests after so long: the whole is done in minutes on any machine."""
 
 DEFAULT_FOLDER = Path(__file__).parent / "results" / "serve_load"
 
@@ -37,7 +51,27 @@ class Load:
     p50_ms: float
     p95_ms: float
     failed: int
+    cpu_ms: float
+    """Processor time of the server for a sentence."""
     memory_mib: int
+
+
+@dataclass(frozen=True)
+class Offline:
+    """What one call with all sentences took."""
+
+    threads: int
+    sentences_per_second: float
+    cpu_ms: float
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Medians of all rounds."""
+
+    loads: tuple[Load, ...]
+    offline: tuple[Offline, ...]
+    """By one thread, and by one for each core."""
 
 
 @contextmanager
@@ -76,19 +110,23 @@ async def load(
 ) -> tuple[float, list[float], int]:
     """Seconds for all sentences, seconds of each request, and how many failed."""
     host, port = url.removeprefix("http://").rsplit(":", 1)
-    waiting, took, failed = iter(sentences), [], 0
+    waiting, failed = iter(sentences), 0
+    took: list[float] = []
 
     async def client() -> None:
         nonlocal failed
         reader, writer = await asyncio.open_connection(host, int(port))
         for sentence in waiting:
             start = time.perf_counter()
+            if start > end:
+                break
             status = await ask(reader, writer, f"{host}:{port}", {"text": sentence, "beam": beam})
             took.append(time.perf_counter() - start)
             failed += status != 200
         writer.close()
 
     start = time.perf_counter()
+    end = start + TURN_SECONDS
     await asyncio.gather(*(client() for _ in range(n_clients)))
     return time.perf_counter() - start, took, failed
 
@@ -105,15 +143,17 @@ async def ask(
     return int(answer.split()[1])
 
 
-def offline(model: str | None, sentences: Sequence[str], beam: int) -> float:
-    """Sentences per second when all are there from the beginning."""
-    from glassformer.decoding import Translator
-
-    translator = Translator.from_pretrained(*([model] if model else []))
-    translator.translate(list(sentences[:16]), beam=beam)
-    start = time.perf_counter()
+def offline(translator: "Translator", sentences: Sequence[str], beam: int, threads: int) -> Offline:
+    """What sentences take that are all there from the beginning."""
+    native = translator.engines.native
+    if native is None:
+        torch.set_num_threads(threads)
+    else:
+        native.engine.threads = threads
+    cpu, start = time.process_time(), time.perf_counter()
     translator.translate(list(sentences), beam=beam)
-    return len(sentences) / (time.perf_counter() - start)
+    seconds, used = time.perf_counter() - start, time.process_time() - cpu
+    return Offline(threads, len(sentences) / seconds, 1e3 * used / len(sentences))
 
 
 def resident_mib(pid: int) -> int:
@@ -122,36 +162,77 @@ def resident_mib(pid: int) -> int:
     return pages * os.sysconf("SC_PAGE_SIZE") >> 20
 
 
-def table(loads: Sequence[Load], batch_rate: float) -> str:
+def processor_ms(pid: int) -> float:
+    """Processor time that the threads of a process have had."""
+    places = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(place.read_text(encoding="ascii").split()[0]) for place in places) / 1e6
+
+
+def turn(url: str, pid: int, sentences: Sequence[str], n_clients: int, beam: int) -> Load:
+    """One round of a number of clients; a single one has time for fewer sentences."""
+    part = sentences if n_clients > 1 else sentences[: max(len(sentences) // 8, 1)]
+    before = processor_ms(pid)
+    seconds, took, failed = asyncio.run(load(url, part, n_clients, beam))
+    used = (processor_ms(pid) - before) / len(took)
+    ranked = sorted(took)
+    p50, p95 = (1e3 * ranked[int(share * (len(ranked) - 1))] for share in (0.5, 0.95))
+    return Load(n_clients, len(took) / seconds, p50, p95, failed, used, resident_mib(pid))
+
+
+def table(measured: Measured) -> str:
     """The measurements as Markdown."""
-    first = loads[0].sentences_per_second
+    first, alone = measured.loads[0].sentences_per_second, measured.offline[0].sentences_per_second
     lines = [
-        "| clients | sentences/s | × one client | of the offline rate | p50 | p95 | memory |",
-        "|--:|--:|--:|--:|--:|--:|--:|",
+        "| clients | sentences/s | × one client | of offline | p50 | p95 | CPU per sentence | memory |",
+        "|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
-    for each in loads:
+    for each in measured.loads:
         rate = each.sentences_per_second
         lines.append(
-            f"| {each.clients} | {rate:.0f} | {rate / first:.1f} | {rate / batch_rate:.0%} "
-            f"| {each.p50_ms:.0f} ms | {each.p95_ms:.0f} ms | {each.memory_mib} MiB |"
+            f"| {each.clients} | {rate:.0f} | {rate / first:.1f} | {rate / alone:.0%} | {each.p50_ms:.0f} ms "
+            f"| {each.p95_ms:.0f} ms | {each.cpu_ms:.2f} ms | {each.memory_mib} MiB |"
+        )
+    for call in measured.offline:
+        rate, threads = (
+            call.sentences_per_second,
+            "1 thread" if call.threads == 1 else f"{call.threads} threads",
+        )
+        lines.append(
+            f"| offline, {threads} | {rate:.0f} | | {rate / alone:.0%} | | | {call.cpu_ms:.2f} ms | |"
         )
     return "\n".join(lines) + "\n"
 
 
 def measure(
-    model: str | None, sentences: Sequence[str], clients: Sequence[int], beam: int
-) -> tuple[list[Load], float]:
-    """Every number of clients, then the offline rate of the same sentences."""
-    loads = []
+    model: str | None, sentences: Sequence[str], clients: Sequence[int], beam: int, rounds: int = 3
+) -> Measured:
+    """Every number of clients and the offline calls, in turn."""
+    from glassformer.decoding import Translator
+
+    translator = Translator.from_pretrained(*([model] if model else []))
+    cores = len(os.sched_getaffinity(0))
+    loads: dict[int, list[Load]] = {n: [] for n in clients}
+    calls: dict[int, list[Offline]] = {n: [] for n in sorted({1, cores})}
     with serving(model) as (url, pid):
         asyncio.run(load(url, sentences[:32], 8, beam))  # what is slow the first time
-        for n_clients in clients:
-            part = sentences if n_clients > 1 else sentences[: max(len(sentences) // 8, 1)]
-            seconds, took, failed = asyncio.run(load(url, part, n_clients, beam))
-            ranked = sorted(took)
-            p50, p95 = (1e3 * ranked[int(share * (len(ranked) - 1))] for share in (0.5, 0.95))
-            loads.append(Load(n_clients, len(part) / seconds, p50, p95, failed, resident_mib(pid)))
-    return loads, offline(model, sentences, beam)
+        offline(translator, sentences[:32], beam, 1)
+        for _ in range(rounds):
+            for n_clients, seen in loads.items():
+                seen.append(turn(url, pid, sentences, n_clients, beam))
+            for threads, done in calls.items():
+                done.append(offline(translator, sentences, beam, threads))
+    return Measured(
+        tuple(_middle(each) for each in loads.values()), tuple(_middle(each) for each in calls.values())
+    )
+
+
+T = TypeVar("T", Load, Offline)
+
+
+def _middle(rounds: Sequence[T]) -> T:
+    """Medians of everything."""
+    every = [asdict(each) for each in rounds]
+    return type(rounds[0])(**{name: median_low(each[name] for each in every) for name in every[0]})
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -162,18 +243,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--sentences", type=int, default=512)
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 8, 64])
     parser.add_argument("--beam", type=int, default=4)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--out", type=Path, default=DEFAULT_FOLDER)
     given = parser.parse_args(arguments)
     sentences = read_sentences(given.source, given.sentences)
-    loads, batch_rate = measure(given.model, sentences, given.clients, given.beam)
-    shown = table(loads, batch_rate)
+    started = environment()
+    measured = measure(given.model, sentences, given.clients, given.beam, given.rounds)
+    shown = table(measured)
     print(shown)
     results = {
-        "environment": environment(),
+        "environment": started,
+        "model": given.model or "shipped",
         "beam": given.beam,
         "sentences": len(sentences),
-        "offline_sentences_per_second": batch_rate,
-        "loads": [asdict(each) for each in loads],
+        "rounds": given.rounds,
+        **asdict(measured),
     }
     write_results(given.out, results)
     (given.out / "table.md").write_text(shown, encoding="utf-8")

@@ -3,14 +3,13 @@
 import os
 import random
 import signal
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from glassformer.bulk import Job, Shards, translate_file
+from glassformer.decoding import Translator
 from tests.support.make_copy_model import DIRECTORY, words
 
 pytest.importorskip("ray", reason="bulk translation needs Ray")
@@ -61,11 +60,10 @@ def test_every_line_once_though_workers_die(tmp_path: Path) -> None:
     assert translate_file(made, progress=kill) == len(lines)
 
     found = made.output.read_text(encoding="utf-8").split("\n")[:-1]
+    alone = [each.text for each in Translator.from_pretrained(DIRECTORY).translate(lines, beam=1)]
+    print(f"killed {len(killed)} workers; {len(found)} lines for {len(lines)}")
     assert killed
-    assert len(found) == len(lines)
-    right = sum(a == b for a, b in zip(found, lines, strict=True))
-    print(f"killed {len(killed)} workers; {right} of {len(lines)} lines copied")
-    assert right >= 0.99 * len(lines)
+    assert found == alone
 
 
 def test_a_job_that_was_stopped_goes_on(tmp_path: Path) -> None:
@@ -83,14 +81,13 @@ def test_a_job_that_was_stopped_goes_on(tmp_path: Path) -> None:
     kept = sorted(Shards(made.source, made.output, 100).folder.glob("*.done"))
     times = {path.name: path.stat().st_mtime_ns for path in kept}
     seen: list[int] = []
-    later = threading.Event()
 
     def watch(done: int) -> None:
         seen.append(done)
         for path in kept:
             assert path.stat().st_mtime_ns == times[path.name]
-        later.set()
 
     assert translate_file(made, progress=watch) == len(lines)
     assert seen == list(range(5, 11))
-    assert later.is_set() and time.time() > 0
+    alone = [each.text for each in Translator.from_pretrained(DIRECTORY).translate(lines, beam=1)]
+    assert made.output.read_text(encoding="utf-8").split("\n")[:-1] == alone

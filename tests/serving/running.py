@@ -15,12 +15,16 @@ import httpx
 from glassformer.decoding import Translator
 from glassformer.serving.app import create_app
 from glassformer.serving.limits import Limits
-from glassformer.serving.server import DrainingServer, listen
+from glassformer.serving.server import DrainingServer, open_ports
 from glassformer.serving.settings import ServerSettings
 from glassformer.serving.worker import Worker
 from tests.unit.decoding.texts import language_model, text_encoder, translator
 
 COPY = Path(__file__).parents[1] / "data" / "models" / "copy"
+
+
+PATIENT = {"deadline_seconds": 120.0}
+"""What is asked of a server that may have to share its machine."""
 
 
 @cache
@@ -46,12 +50,12 @@ class Running:
     def __init__(self, tools: Mapping[str, Any] | None = None, **settings: Any) -> None:
         limits = settings.pop("limits", {})
         models = settings.pop("models", (("en-fr", None),))
-        self.settings = ServerSettings(models, port=0, limits=Limits(**limits), **settings)
+        self.settings = ServerSettings(models, port=0, limits=Limits(**PATIENT | limits), **settings)
         self.app = create_app(self.settings, tools=tools)
-        self._listener = listen(self.settings)
-        self.port: int = self._listener.getsockname()[1]
+        self._listeners = open_ports(self.settings, self.app)
+        self.port: int = self._listeners[0].getsockname()[1]
         self.server = DrainingServer(self.settings, self.app)
-        self._thread = threading.Thread(target=self.server.run, args=([self._listener],))
+        self._thread = threading.Thread(target=self.server.run, args=(self._listeners,))
 
     @property
     def url(self) -> str:
@@ -64,14 +68,14 @@ class Running:
     def __enter__(self) -> Self:
         self._thread.start()
         wait_until(lambda: self.server.started)
-        self.client = httpx.Client(base_url=self.url, timeout=30)
+        self.client = httpx.Client(base_url=self.url, timeout=120)
         return self
 
     def __exit__(self, *_: object) -> None:
         self.client.close()
         self.server.should_exit = True
-        self._thread.join(20)
-        self.worker.join(10)
+        self._thread.join(60)
+        self.worker.join(60)
         assert not self._thread.is_alive()
         assert not self.worker.is_alive()
 
@@ -88,7 +92,7 @@ class Running:
     @contextlib.contextmanager
     def socket(self) -> Iterator[socket.socket]:
         """A bare connection."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=120) as connection:
             yield connection
 
     def raw(self, data: bytes) -> tuple[int, bytes]:
@@ -119,7 +123,7 @@ def answer(connection: socket.socket) -> tuple[int, bytes]:
     return (int(head.split()[1]) if head else 0), body
 
 
-def wait_until(there: Callable[[], bool], seconds: float = 10) -> None:
+def wait_until(there: Callable[[], bool], seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
     while not there():
         assert time.monotonic() < deadline, "waited in vain"

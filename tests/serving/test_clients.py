@@ -1,6 +1,7 @@
-"""Clients that others wrote: LibreTranslate's and OpenAI's."""
+"""Clients that others wrote: LibreTranslate's, DeepL's and OpenAI's."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from urllib.error import HTTPError
 
 import pytest
@@ -55,6 +56,26 @@ def test_libretranslate_by_json(server: Running) -> None:
     assert lists["detectedLanguage"] == [{"confidence": 0, "language": "en"}] * 2
     assert set(one) == {"translatedText"}
     assert server.post("/translate", q="a", target="fr", format="html").status_code == 400
+
+
+def test_deepl() -> None:
+    deepl = pytest.importorskip("deepl")
+    with Running({"en-fr": copier()}, keys=(KEY.encode(),), compat=("deepl",)) as server:
+        with closing(deepl.Translator(KEY, server_url=server.url)) as client:
+            one = client.translate_text("abcd", target_lang="FR")
+            several = client.translate_text(["efgh", "ijkl"], source_lang="EN", target_lang="FR")
+            with pytest.raises(deepl.DeepLException, match="known: fr"):
+                client.translate_text("abcd", target_lang="DE")
+            with pytest.raises(deepl.DeepLException, match="unknown key 'formality'"):
+                client.translate_text("abcd", target_lang="FR", formality="more")
+        with (
+            closing(deepl.Translator("x" * 32, server_url=server.url)) as stranger,
+            pytest.raises(deepl.AuthorizationException),
+        ):
+            stranger.translate_text("abcd", target_lang="FR")
+
+    assert (one.text, one.detected_source_lang, one.billed_characters) == ("abcd", "EN", 4)
+    assert [each.text for each in several] == ["efgh", "ijkl"]
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

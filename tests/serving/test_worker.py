@@ -11,7 +11,8 @@ import httpx
 import pytest
 
 from glassformer.config import DecodeConfig
-from glassformer.decoding.continuous import Asked, RunningBatch
+from glassformer.decoding.asked import Asked
+from glassformer.decoding.continuous import RunningBatch
 from glassformer.decoding.hypothesis import Hypothesis
 from glassformer.serving.limits import Limits
 from glassformer.serving.problems import Problem
@@ -57,10 +58,10 @@ def worker() -> Any:
     made.start()
     yield made
     made.stop()
-    made.join(10)
+    made.join(60)
 
 
-def ticket(listener: Waiting, n_tokens: int = 1, seconds: float = 20) -> Ticket:
+def ticket(listener: Waiting, n_tokens: int = 1, seconds: float = 120) -> Ticket:
     return Ticket(listener, time.monotonic() + seconds, n_tokens)
 
 
@@ -76,7 +77,7 @@ def test_everybody_gets_their_own(worker: Worker) -> None:
         worker.decode("m", [each], ticket(listener))
     expected = ENDING.decode([each.query for each in asked], CONFIG)
     for listener, wanted in zip(waiting, expected, strict=True):
-        assert listener.over.wait(10)
+        assert listener.over.wait(60)
         assert [each.ids for each in listener.results[0]] == [each.ids for each in wanted]
     wait_until(lambda: worker.n_open == 0)
 
@@ -88,7 +89,7 @@ def test_streams_hear_tokens_before_the_end(worker: Worker) -> None:
     streaming.streams = True
     worker.decode("plain", [Asked(queries([5])[0], DecodeConfig(beam=1, max_extra=12))], streaming)
 
-    assert listener.over.wait(10)
+    assert listener.over.wait(60)
     best = listener.results[0][0]
     assert listener.pieces[0] == best.ids[: len(listener.pieces[0])]
     assert listener.pieces[0]
@@ -124,7 +125,7 @@ def test_a_poisoned_sentence_hurts_nobody_else() -> None:
     worker.start()
     try:
         for i, (each, listener) in enumerate(zip(asked, waiting, strict=True)):
-            assert listener.over.wait(20)
+            assert listener.over.wait(60)
             if i == 7:
                 assert listener.problem is not None and listener.problem.kind == "internal"
             else:
@@ -132,7 +133,7 @@ def test_a_poisoned_sentence_hurts_nobody_else() -> None:
                 assert [found.ids for found in listener.results[0]] == [found.ids for found in wanted]
     finally:
         worker.stop()
-        worker.join(10)
+        worker.join(60)
 
 
 def test_calls_go_together_and_fail_alone(worker: Worker) -> None:
@@ -140,7 +141,7 @@ def test_calls_go_together_and_fail_alone(worker: Worker) -> None:
     gate = threading.Event()
 
     def square(items: list[int]) -> list[int]:
-        gate.wait(5)
+        gate.wait(60)
         sizes.append(len(items))
         if 13 in items:
             raise ValueError("unlucky")
@@ -151,7 +152,7 @@ def test_calls_go_together_and_fail_alone(worker: Worker) -> None:
         worker.call(Call(("square",), square, [i, i + 10]), ticket(listener))
     gate.set()
     for listener in waiting:
-        assert listener.over.wait(5)
+        assert listener.over.wait(60)
 
     assert [listener.results[0] for listener in waiting if listener.problem is None] == [
         [i * i, (i + 10) ** 2] for i in (0, 1, 2, 4)
@@ -162,20 +163,20 @@ def test_calls_go_together_and_fail_alone(worker: Worker) -> None:
 
 def test_a_late_request_is_told_so(worker: Worker) -> None:
     gate = threading.Event()
-    worker.call(Call(("wait",), lambda items: [gate.wait(5)] * len(items), [1]), ticket(Waiting()))
+    worker.call(Call(("wait",), lambda items: [gate.wait(60)] * len(items), [1]), ticket(Waiting()))
     late = Waiting()
     worker.decode("m", [Asked(queries([3])[0], CONFIG)], ticket(late, seconds=0.05))
     time.sleep(0.1)
     gate.set()
 
-    assert late.over.wait(5)
+    assert late.over.wait(60)
     assert late.problem is not None and late.problem.kind == "deadline"
 
 
 def test_the_queue_is_bounded(worker: Worker) -> None:
     gate = threading.Event()
     first = Waiting()
-    worker.call(Call(("wait",), lambda items: [gate.wait(5)] * len(items), [1]), ticket(first))
+    worker.call(Call(("wait",), lambda items: [gate.wait(60)] * len(items), [1]), ticket(first))
     wait_until(lambda: worker.n_waiting == 0)
     admitted: list[Waiting] = []
     refused: list[Problem] = []
@@ -192,12 +193,12 @@ def test_the_queue_is_bounded(worker: Worker) -> None:
     assert (len(admitted), len(refused)) == (8, 4)
     assert all(problem.kind == "queue_full" and 1 <= (problem.retry_after or 0) <= 30 for problem in refused)
     for listener in admitted:
-        assert listener.over.wait(10) and listener.problem is None
+        assert listener.over.wait(60) and listener.problem is None
 
 
 def test_tokens_are_bounded_too(worker: Worker) -> None:
     gate = threading.Event()
-    worker.call(Call(("wait",), lambda items: [gate.wait(5)] * len(items), [1]), ticket(Waiting()))
+    worker.call(Call(("wait",), lambda items: [gate.wait(60)] * len(items), [1]), ticket(Waiting()))
     wait_until(lambda: worker.n_waiting == 0)
     worker.decode("m", [Asked(queries([40])[0], CONFIG)] * 4, ticket(Waiting(4), 160))
 
@@ -226,11 +227,29 @@ def test_draining_finishes_what_runs_and_refuses_what_waits() -> None:
         worker.decode("m", [Asked(queries([3])[0], CONFIG)], ticket(Waiting()))
     session.go.set()
 
-    assert running.over.wait(10) and running.problem is None
-    assert queued.over.wait(10) and queued.problem is not None and queued.problem.kind == "draining"
+    assert running.over.wait(60) and running.problem is None
+    assert queued.over.wait(60) and queued.problem is not None and queued.problem.kind == "draining"
     assert refused.value.kind == "draining"
     worker.stop()
-    worker.join(10)
+    worker.join(60)
+
+
+def test_who_has_gone_is_out_before_the_next_step() -> None:
+    """P17: a place is free after the step that runs when its client hangs up."""
+    worker = Worker(Limits(max_wait_ms=0), Metrics())
+    session = Slow()
+    worker.host("m", lambda: session)
+    worker.start()
+    gone = ticket(Waiting())
+    worker.decode("m", [Asked(queries([3])[0], DecodeConfig(beam=2, max_extra=20))], gone)
+    wait_until(lambda: worker.n_running == 1)
+    worker.cancel(gone)
+    session.go.set()
+    wait_until(lambda: worker.n_running == worker.n_open == 0)
+    worker.stop()
+    worker.join(60)
+
+    assert session.steps <= 1
 
 
 class Slow(RunningBatch):
@@ -238,10 +257,11 @@ class Slow(RunningBatch):
 
     def __init__(self) -> None:
         super().__init__(PLAIN)
-        self.go, self.full = threading.Event(), False
+        self.go, self.full, self.steps = threading.Event(), False, 0
 
     def step(self) -> list[int]:
-        self.go.wait(10)
+        self.steps += 1
+        self.go.wait(60)
         return super().step()
 
 

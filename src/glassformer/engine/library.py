@@ -9,6 +9,7 @@ import sys
 from functools import cache
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from glassformer.engine.abi import CANCELLED, FULL, INVALID, NO_MEMORY, OK, UNSUPPORTED, VERSION, declare
 from glassformer.errors import InputError
@@ -49,15 +50,18 @@ class Library:
                     f"the native engine speaks version {version} of its interface, not {VERSION}; reinstall"
                 )
             declare(self.functions)
+            self._brief = ctypes.PyDLL(str(path))
+            declare(self._brief)
         except (OSError, AttributeError) as error:
             raise NotNative(f"the native engine does not load ({error})") from None
 
     def call(self, name: str, *arguments: object) -> None:
         """Call a function that gives a status; the library runs without Python's lock."""
-        message = ctypes.create_string_buffer(_MESSAGE_BYTES)
-        status = getattr(self.functions, name)(*arguments, message, _MESSAGE_BYTES)
-        if status != OK:
-            raise _meaning(status, message.value.decode(errors="replace") or f"{name} gave status {status}")
+        _checked(getattr(self.functions, name), *arguments)
+
+    def call_briefly(self, name: str, *arguments: object) -> None:
+        """The same for what takes microseconds: Python's lock is kept, since to get it back takes longer."""
+        _checked(getattr(self._brief, name), *arguments)
 
     def kernels(self) -> list[str]:
         """The kernel sets that were compiled in, best first."""
@@ -76,6 +80,14 @@ def _load(path: Path) -> Library:
     if not path.is_file():
         raise NotNative("the native engine was not built when the package was installed")
     return Library(path)
+
+
+def _checked(function: Any, *arguments: object) -> None:
+    message = ctypes.create_string_buffer(_MESSAGE_BYTES)
+    status = function(*arguments, message, _MESSAGE_BYTES)
+    if status != OK:
+        told = message.value.decode(errors="replace") or f"{function.__name__} gave status {status}"
+        raise _meaning(status, told)
 
 
 def _meaning(status: int, message: str) -> Exception:

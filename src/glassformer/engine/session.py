@@ -49,7 +49,7 @@ class Session:
         batch = pack_queries([query], [limit], config, None if listed is None else [listed])
         options = pack_options(config, specials)
         slot = ctypes.c_int32()
-        self._library.call(
+        self._library.call_briefly(
             "gf_session_add",
             self._handle,
             ctypes.byref(batch.structure),
@@ -73,13 +73,15 @@ class Session:
         """What every hypothesis of a sentence begins with, of those that can still win."""
         room = self._asked[slot].most
         ids, values, n = (ctypes.c_int32 * room)(), (ctypes.c_float * room)(), ctypes.c_int32()
-        self._library.call("gf_session_certain", self._handle, slot, ids, values, room, ctypes.byref(n))
+        self._library.call_briefly(
+            "gf_session_certain", self._handle, slot, ids, values, room, ctypes.byref(n)
+        )
         return Beginning(tuple(ids[: n.value]), tuple(values[: n.value]))
 
     def results(self, slot: int) -> list[Hypothesis]:
         """The hypotheses of a sentence that is complete, best first."""
         found = ctypes.POINTER(abi.Results)()
-        self._library.call("gf_session_results", self._handle, slot, ctypes.byref(found))
+        self._library.call_briefly("gf_session_results", self._handle, slot, ctypes.byref(found))
         try:
             return unpack(found.contents, [self._asked[slot].n_inputs]).hypotheses[0]
         finally:
@@ -87,7 +89,7 @@ class Session:
 
     def remove(self, slot: int) -> None:
         """Forget a sentence, complete or not: others may have its room."""
-        self._library.call("gf_session_remove", self._handle, slot)
+        self._library.call_briefly("gf_session_remove", self._handle, slot)
         del self._asked[slot]
 
     def close(self) -> None:

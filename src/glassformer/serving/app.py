@@ -1,11 +1,10 @@
 """The application: routes behind a guard, with models that are loaded while the port is already open."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fastapi import FastAPI
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -14,9 +13,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from glassformer import __version__
 from glassformer.serving.asking import Service
+from glassformer.serving.deepl import deepl_routes
 from glassformer.serving.guard import Guard
 from glassformer.serving.hosting import Hosts, Tool
 from glassformer.serving.libretranslate import libretranslate_routes
+from glassformer.serving.messages import posts
 from glassformer.serving.openai import openai_routes
 from glassformer.serving.pages import POLICY, documentation
 from glassformer.serving.problems import OUR_MISTAKE, Problem, shape
@@ -46,7 +47,7 @@ def create_app(
     metrics = Metrics()
     worker = Worker(settings.limits, metrics)
     hosts = (
-        Hosts(settings.models, worker, metrics)
+        Hosts(settings.models, worker, metrics, quantize=settings.quantize is not None)
         if tools is None
         else Hosts.ready_made(dict(tools), worker, metrics)
     )
@@ -54,6 +55,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        service.open()
         worker.start()
         hosts.load()
         async with AsyncExitStack() as stack:
@@ -74,20 +76,17 @@ def create_app(
         redirect_slashes=False,
     )
     app.add_exception_handler(Problem, _told)
-    app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http_problem)
     app.add_exception_handler(Exception, _our_mistake)
-    for router in (
-        routes(service),
-        text_routes(service),
-        libretranslate_routes(service),
-        openai_routes(service),
-    ):
+    imitated = {"deepl": deepl_routes, "openai": openai_routes}
+    routers = [routes(service), text_routes(service), libretranslate_routes(service)]
+    routers += [imitated[each](service) for each in settings.compat]
+    for router in routers:
         app.include_router(router)
     _add_signs(app, service)
     if explorer is not None:
         app.mount("/", _with_policy(explorer))
-    return Guard(app, settings, metrics, service)
+    return Guard(app, settings, service, posts(routers))
 
 
 def _with_policy(explorer: Explorer) -> ASGIApp:
@@ -152,24 +151,6 @@ async def _told(request: Request, error: Exception) -> Response:
 async def _our_mistake(request: Request, _: Exception) -> Response:
     """A bug; the guard writes it into the log."""
     return await _told(request, Problem("internal", OUR_MISTAKE))
-
-
-async def _invalid(request: Request, error: Exception) -> Response:
-    """A message that does not fit its model: what is wrong where, but never the value itself."""
-    details: Iterable[Mapping[str, Any]] = error.errors() if isinstance(error, RequestValidationError) else ()
-    detail = "; ".join(dict.fromkeys(map(_sentence, details)))
-    return await _told(request, Problem("invalid_parameter", detail))
-
-
-def _sentence(detail: Mapping[str, Any]) -> str:
-    where = ".".join(str(part)[:40] for part in detail["loc"] if part not in ("body", "str", "list[str]"))
-    if detail["type"] == "value_error":
-        wrong = str(detail["ctx"]["error"])
-    elif detail["type"] == "missing":
-        wrong = "is required"
-    else:
-        wrong = str(detail["msg"]).removeprefix("Input ")
-    return f"{where}: {wrong}" if where else wrong
 
 
 async def _http_problem(request: Request, error: Exception) -> Response:

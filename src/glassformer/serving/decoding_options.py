@@ -1,5 +1,6 @@
 """How a request wants to be decoded, as the settings that the package knows, within the server's limits."""
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from glassformer.config import DecodeConfig, read
@@ -30,7 +31,7 @@ def decode_config(base: DecodeConfig, body: Decoding, limits: Limits) -> DecodeC
         options |= body.sampling.model_dump() | {"beam_groups": 1, "diversity": 0.0}
     elif base.sampling and body.beam is not None:  # a beam is a wish to search
         options |= {"temperature": None, "top_k": 0, "top_p": 1.0, "min_p": 0.0}
-    config = _read(base, options)
+    config = _read(base, frozenset(options.items()))
     _check(config, limits)
     if body.stream and config.nbest > 1:
         raise Problem("invalid_parameter", f"nbest = {config.nbest} cannot be streamed; set nbest = 1")
@@ -48,9 +49,11 @@ def language_of(host: "Host", source: str | None, target: str | None) -> str | N
     return target if target in tagged else None
 
 
-def _read(base: DecodeConfig, options: dict[str, Any]) -> DecodeConfig:
+@lru_cache(maxsize=256)
+def _read(base: DecodeConfig, options: frozenset[tuple[str, Any]]) -> DecodeConfig:
+    """The settings, checked; most requests ask for what others have asked for before."""
     try:
-        return read(DecodeConfig, {**base.model_dump(), **options}, "request")
+        return read(DecodeConfig, {**base.model_dump(), **dict(options)}, "request")
     except ConfigError as error:
         raise Problem("invalid_parameter", str(error)) from None
 

@@ -3,21 +3,24 @@
 import json
 import logging
 import re
+import secrets
 import time
-import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from glassformer.serving.asking import Service
 from glassformer.serving.forms import FORM, read_form
+from glassformer.serving.messages import Post, texts_of
 from glassformer.serving.problems import OUR_MISTAKE, Problem, shape
 from glassformer.serving.rate import RateLimit
 from glassformer.serving.settings import ServerSettings
 from glassformer.serving.strict_json import read_json, write_json
-from glassformer.serving.telemetry import Metrics, log
+from glassformer.serving.telemetry import about_texts, log
 
 OPEN = frozenset({"/livez", "/readyz", "/health", "/docs", "/openapi.json"})
 """Routes that need no key: they say nothing that a key protects."""
@@ -35,6 +38,8 @@ SECURITY_HEADERS = (
 _POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_START, _NUMBERS = secrets.token_hex(8), count(1)
+"""Requests are named by the start of the process and a number: that is unique, and costs no random bits."""
 
 
 @dataclass
@@ -46,10 +51,13 @@ class Visit:
     method: str
     server: tuple[str, int]
     client: str
-    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    id: str = field(default_factory=lambda: f"{_START}-{next(_NUMBERS):x}")
     started: float = field(default_factory=time.perf_counter)
     status: int = 0
     n_bytes: int = 0
+    route: str = ""
+    """The path of the route that took the message."""
+    texts: Sequence[str] = ()
 
     @classmethod
     def of(cls, scope: Scope) -> "Visit":
@@ -72,10 +80,16 @@ class Visit:
 class Guard:
     """The outermost application."""
 
-    def __init__(self, app: ASGIApp, settings: ServerSettings, metrics: Metrics, service: Service) -> None:
-        self._app, self._settings, self._metrics = app, settings, metrics
+    def __init__(
+        self, app: ASGIApp, settings: ServerSettings, service: Service, posts: Mapping[str, Post]
+    ) -> None:
+        self._app, self._settings, self.posts = app, settings, posts
         self.service = service
+        self._metrics = service.metrics
+        self._known_hosts: dict[tuple[str, int], frozenset[str]] = {}
         self.n_requests = 0
+        self.metrics_port: int | None = None
+        """The port that serves /metrics and nothing else; None: there is no port for that alone."""
         self._limits = settings.limits
         self._rate = RateLimit(settings.limits.rate, settings.limits.burst)
 
@@ -98,15 +112,24 @@ class Guard:
     async def _answer(self, visit: Visit, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             self._check_origin(visit, scope)
+            self._check_port(visit)
             if visit.method == "OPTIONS" and visit.one(b"origin").decode("latin-1") in self._settings.cors:
                 await self._preflight(send)
                 return
-            if visit.method in ("POST", "PUT", "PATCH"):
-                receive = await self._body(visit, receive)
-                scope["headers"] = _as_json(scope["headers"])
-            else:
+            if visit.method not in ("POST", "PUT", "PATCH"):
                 self._check_key(visit, {})
-            await self._app(scope, receive, send)
+                await self._app(scope, receive, send)
+                return
+            value = await self._body(visit, receive)
+            visit.texts = texts_of(value)
+            post = self.posts.get(visit.path)
+            if post is not None and visit.method == "POST":
+                visit.route = post.path
+                response = await post.answer(value, Request(scope, receive))
+                await response(scope, receive, send)
+                return
+            scope["headers"] = _as_json(scope["headers"])
+            await self._app(scope, _replay(_write_for_us(value), receive), send)
         except Problem as problem:
             await self._tell(problem, visit, send)
         except Exception:
@@ -138,16 +161,27 @@ class Guard:
         if visit.one(b"sec-fetch-site") == b"cross-site" and not allowed:
             raise Problem("forbidden", "pages of other sites may not call this server", hint="see --cors")
 
-    def _hosts(self, server: tuple[str, int]) -> set[str]:
-        address, port = server
+    def _check_port(self, visit: Visit) -> None:
+        """Metrics on their own port alone, where they have one, and nothing else there."""
+        own = visit.server[1] == self.metrics_port
+        if self.metrics_port is not None and own != (visit.path == "/metrics"):
+            raise Problem("not_found", "there is no such route on this port")
+
+    def _hosts(self, server: tuple[str, int]) -> frozenset[str]:
+        """How the server may be called where it is called at this address of its own."""
+        if server not in self._known_hosts:
+            self._known_hosts[server] = self._own_names(*server)
+        return self._known_hosts[server]
+
+    def _own_names(self, address: str, port: int) -> frozenset[str]:
         names = {*_LOOPBACK, f"[{address}]" if ":" in address else address}
         if self._settings.local:
             names = set(_LOOPBACK)
         hosts = {f"{name}:{port}" for name in names} | set(self._settings.allowed_hosts)
-        return hosts | names if port == 80 else hosts
+        return frozenset(hosts | names if port == 80 else hosts)
 
-    async def _body(self, visit: Visit, receive: Receive) -> Receive:
-        """The body read, checked and handed on; whoever may not ask is told so before it is read."""
+    async def _body(self, visit: Visit, receive: Receive) -> dict[str, Any]:
+        """The body, read and checked; whoever may not ask is told so before it is read."""
         form = visit.path in FORM_ROUTES and _media_type(visit) == FORM
         if not form and _media_type(visit) != "application/json":
             raise Problem(
@@ -167,7 +201,7 @@ class Guard:
             raise Problem("invalid_json", "body: should be an object in braces")
         if visit.path in FORM_ROUTES:
             self._check_key(visit, value)
-        return _replay(_write_for_us(value), receive)
+        return value
 
     async def _read(self, visit: Visit, receive: Receive) -> bytes:
         most = self._limits.max_body_bytes
@@ -188,9 +222,9 @@ class Guard:
 
     def _check_key(self, visit: Visit, body: Mapping[str, Any]) -> None:
         """Whether the client may ask at all, and now."""
-        if visit.path in OPEN:
+        if visit.path in OPEN or visit.server[1] == self.metrics_port:
             return
-        given = visit.one(b"authorization").removeprefix(b"Bearer ")
+        given = visit.one(b"authorization").removeprefix(b"Bearer ").removeprefix(b"DeepL-Auth-Key ")
         if not given and isinstance(body.get("api_key"), str):
             given = body["api_key"].encode()
         if self._settings.keys and not self._settings.known_key(given):
@@ -245,7 +279,7 @@ class Guard:
         return marked
 
     def _record(self, visit: Visit, scope: Scope) -> None:
-        route = getattr(scope.get("route"), "path", "other")
+        route = visit.route or getattr(scope.get("route"), "path", "other")
         seconds = time.perf_counter() - visit.started
         status = visit.status or 499
         self._metrics.requests.labels(route, str(status)).inc()
@@ -258,6 +292,7 @@ class Guard:
             status=status,
             ms=round(seconds * 1e3, 1),
             bytes=visit.n_bytes,
+            **about_texts(visit.texts, whole=self._settings.log_text),
         )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Tool = Any
 """A Translator, LanguageModel or TextEncoder; naming them here would import torch before the port is open."""
 
-_TITLE = re.compile(r"\(([a-z]{2,3}) → ([a-z]{2,3})\)")
+_TITLE = re.compile(r"\(([a-z]{2,3}) → ([a-z]{2,3})(?:, [^)]+)?\)")
 _NAMED_PAIR = re.compile(r"(?:^|[._-])([a-z]{2})-([a-z]{2})(?:$|[._-])")
 
 
@@ -35,6 +35,7 @@ class Host:
     family: str | None = None
     languages: tuple[tuple[str, str], ...] = ()
     max_length: int = 0
+    n_parameters: int | None = None
 
     @property
     def engine(self) -> str | None:
@@ -66,8 +67,17 @@ class Host:
 class Hosts:
     """All models of a server."""
 
-    def __init__(self, models: tuple[tuple[str, Path | None], ...], worker: Worker, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        models: tuple[tuple[str, Path | None], ...],
+        worker: Worker,
+        metrics: Metrics,
+        *,
+        quantize: bool = False,
+    ) -> None:
+        """With ``quantize`` models are multiplied in int8, however they are stored."""
         now = int(time.time())
+        self._quantize = quantize
         self._hosts = {name: Host(name, directory, now) for name, directory in models}
         self._worker, self._metrics = worker, metrics
 
@@ -118,7 +128,7 @@ class Hosts:
                 continue
             started = time.perf_counter()
             try:
-                self._settle(host, _read(host.directory))
+                self._settle(host, self._read(host.directory))
             except GlassformerError as error:
                 host.state = "failed"
                 log("model failed", model=host.name, reason=str(error))
@@ -128,6 +138,13 @@ class Hosts:
             else:
                 log("model loaded", model=host.name, seconds=round(time.perf_counter() - started, 2))
 
+    def _read(self, directory: Path | None) -> Tool:
+        from glassformer.decoding import load
+        from glassformer.decoding.pretrained import shipped_model
+
+        place = shipped_model() if directory is None else directory
+        return load(place, engine="native", precision="int8") if self._quantize else load(place)
+
     def _settle(self, host: Host, tool: Tool) -> None:
         """Make a loaded model known; ``state`` comes last, since others look at it."""
         from glassformer.decoding.sessions import EngineSession
@@ -135,11 +152,21 @@ class Hosts:
         config = tool.model.config if hasattr(tool, "model") else tool.engines.config
         host.tool, host.max_length = tool, config.max_length
         host.languages = _languages(host, tool)
+        host.n_parameters = _n_parameters(tool)
         if config.family != "encoder-only":
             self._worker.host(host.name, lambda: EngineSession(tool.engines))
         host.family = config.family
         host.state = "ready"
         self._metrics.model_loaded.labels(host.name).set(1)
+
+
+def host_for(hosts: Hosts, source: str | None, target: str) -> str | None:
+    """The first model for a pair of languages; None leaves the complaint to whoever reads the request."""
+    for host in hosts:
+        for pair in host.languages:
+            if pair[1] == target and source in (None, pair[0]):
+                return str(host.name)
+    return None
 
 
 def limits_of(host: Host, limits: Limits) -> dict[str, float]:
@@ -151,11 +178,11 @@ def limits_of(host: Host, limits: Limits) -> dict[str, float]:
     return found
 
 
-def _read(directory: Path | None) -> Tool:
-    from glassformer.decoding import load
-    from glassformer.decoding.pretrained import shipped_model
-
-    return load(shipped_model() if directory is None else directory)
+def _n_parameters(tool: Tool) -> int:
+    if hasattr(tool, "engines"):
+        generating: int = tool.engines.n_parameters
+        return generating
+    return sum(parameter.numel() for parameter in tool.model.parameters())
 
 
 def _languages(host: Host, tool: Tool) -> tuple[tuple[str, str], ...]:

@@ -7,6 +7,7 @@ from fastapi.responses import JSONResponse
 from starlette.responses import Response
 
 from glassformer.serving.asking import Service
+from glassformer.serving.hosting import host_for
 from glassformer.serving.problems import Problem
 from glassformer.serving.requests import DetectRequest, LibreTranslateRequest, TranslateRequest
 from glassformer.serving.translating import read_translation, translate
@@ -28,7 +29,7 @@ def libretranslate_routes(service: Service) -> APIRouter:
     async def translate_texts(request: Request, body: LibreTranslateRequest) -> Response:
         """Paragraphs are translated sentence by sentence; ``source`` may be ``auto``."""
         source = None if body.source == "auto" else body.source
-        host = _host(service, source, body.target)
+        host = host_for(service.hosts, source, body.target)
         wanted = {
             "text": body.q,
             "model": host,
@@ -86,12 +87,3 @@ def libretranslate_routes(service: Service) -> APIRouter:
         return JSONResponse({"status": "ok"})
 
     return router
-
-
-def _host(service: Service, source: str | None, target: str) -> str | None:
-    """The first model for a pair of languages; None leaves the complaint to whoever reads the request."""
-    for host in service.hosts:
-        for pair in host.languages:
-            if pair[1] == target and source in (None, pair[0]):
-                return str(host.name)
-    return None

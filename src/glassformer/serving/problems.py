@@ -39,6 +39,8 @@ KINDS = {
 
 OUR_MISTAKE = "this is our mistake, not yours; the log of the server has the details"
 
+TOO_LATE = "the answer was not ready in time; ask for less, or later"
+
 LONGEST_DETAIL = 400
 """Characters of a detail: what a client sent may be quoted in it."""
 
@@ -94,4 +96,7 @@ def shape(problem: Problem, path: str, request_id: str) -> Shape:
     if path == "/v1/completions":  # OpenAI
         error = {"message": problem.detail, "type": problem.kind, "param": None, "code": problem.kind}
         return Shape(problem.status, "application/json", {"error": error})
+    if path == "/v2/translate":  # DeepL
+        status = {401: 403, 422: 400}.get(problem.status, problem.status)
+        return Shape(status, "application/json", {"message": problem.detail})
     return Shape(problem.status, "application/problem+json", problem.to_dict(request_id))

@@ -11,9 +11,12 @@ from glassformer.serving.problems import Problem
 
 T = TypeVar("T")
 
+_SHORT = 1_000
+"""Characters that are read sooner than they could be handed to another thread."""
+
 
 class Reader:
-    """Reads texts on a thread of its own, so that a long one holds up nobody else."""
+    """Reads long texts on a thread of its own, so that they hold up nobody else."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -47,11 +50,13 @@ class Reader:
                     hint='set "split": true, or send shorter sentences',
                 )
 
-    async def run(self, function: Callable[..., T], *arguments: Any, seconds: float) -> T:
-        """What a function makes of texts, in time."""
-        work = asyncio.get_running_loop().run_in_executor(self._thread, function, *arguments)
+    async def run(self, texts: Sequence[str], function: Callable[..., T], *arguments: Any) -> T:
+        """What a function makes of arguments that hold these texts, in time."""
         try:
-            return await asyncio.wait_for(work, seconds)
+            if sum(map(len, texts)) <= _SHORT:
+                return function(*arguments)
+            work = asyncio.get_running_loop().run_in_executor(self._thread, function, *arguments)
+            return await asyncio.wait_for(work, self._limits.deadline_seconds)
         except TimeoutError:
             raise Problem("deadline", "reading the texts took too long") from None
         except GlassformerError as error:

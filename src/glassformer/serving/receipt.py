@@ -11,6 +11,52 @@ from glassformer.serving.limits import Limits
 from glassformer.serving.problems import Problem
 
 
+class Gathering(asyncio.Transport):
+    """A transport that sends what is written in one go at once: the head of an answer with its body."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__()
+        self._transport, self._loop = transport, loop
+        self._parts: list[bytes | bytearray | memoryview] = []
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Send soon."""
+        if not self._parts:
+            self._loop.call_soon(self._flush)
+        self._parts.append(data)
+
+    def _flush(self) -> None:
+        if self._parts:
+            parts, self._parts = self._parts, []
+            self._transport.write(b"".join(parts))
+
+    def close(self) -> None:
+        """Send what was written, and close."""
+        self._flush()
+        self._transport.close()
+
+    def abort(self) -> None:
+        """Close, whatever was written."""
+        self._parts.clear()
+        self._transport.abort()
+
+    def is_closing(self) -> bool:
+        """Whether nothing more is sent."""
+        return self._transport.is_closing()
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        """What the transport knows about its connection."""
+        return self._transport.get_extra_info(name, default)
+
+    def pause_reading(self) -> None:
+        """Take nothing more from the connection."""
+        self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Go on taking."""
+        self._transport.resume_reading()
+
+
 class PunctualProtocol(H11Protocol):
     """Closes a connection whose request trickles in, and one that is too many."""
 
@@ -18,7 +64,7 @@ class PunctualProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Begin to wait for headers."""
-        super().connection_made(transport)
+        super().connection_made(Gathering(transport, self.loop))
         self._receipt: asyncio.TimerHandle | None = None
         if len(self.connections) > self.limits.max_connections:
             self.connections.discard(self)

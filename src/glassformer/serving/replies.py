@@ -167,6 +167,8 @@ class ModelEntry(Reply):
     languages: list[list[str]]
     """Pairs of source and target."""
     limits: dict[str, float]
+    params: int | None
+    """Numbers that training has changed."""
     engine: str | None
     """Who answers: ``pytorch``, or the native engine and its kernels."""
     state: Literal["loading", "ready", "failed"]

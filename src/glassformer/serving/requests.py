@@ -185,6 +185,21 @@ class DetectRequest(Request):
     api_key: str | None = None
 
 
+class DeepLRequest(Request):
+    """A request as clients of DeepL send it; what has no meaning here may not be set."""
+
+    text: list[str]
+    """The texts."""
+    target_lang: str
+    """Code of the language wanted, for example ``FR``."""
+    source_lang: str | None = None
+    """Code of the language of the texts; unset: the model's own."""
+    split_sentences: Literal["0", "1", "nonewlines"] = "1"
+    """``0`` reads each text as one sentence."""
+    show_billed_characters: bool = False
+    """Count the characters of each text in the reply."""
+
+
 class CompletionRequest(Request):
     """A request as clients of OpenAI's completions send it; what has no meaning here may not be set."""
 

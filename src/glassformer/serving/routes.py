@@ -78,6 +78,7 @@ def _entry(service: Service, host: Any) -> dict[str, Any]:
         "family": host.family,
         "languages": [list(pair) for pair in host.languages],
         "limits": limits_of(host, service.limits),
+        "params": host.n_parameters,
         "engine": host.engine,
         "state": host.state,
     }

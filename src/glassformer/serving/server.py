@@ -30,23 +30,34 @@ def serve(settings: ServerSettings, app: Guard, announce: Callable[[str], None])
     settings.check()
     log_to_stderr(settings.log_format)
     sys.setswitchinterval(_SWITCH_SECONDS)
-    listener = listen(settings)
+    listeners = open_ports(settings, app)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    announce(f"http://{host}:{listener.getsockname()[1]}")
-    DrainingServer(settings, app).run([listener])
+    announce(f"http://{host}:{listeners[0].getsockname()[1]}")
+    if app.metrics_port is not None:
+        log("metrics", url=f"http://{host}:{app.metrics_port}/metrics")
+    DrainingServer(settings, app).run(listeners)
 
 
-def listen(settings: ServerSettings) -> socket.socket:
-    """The socket that clients connect to."""
+def open_ports(settings: ServerSettings, app: Guard) -> list[socket.socket]:
+    """The socket that clients connect to, and that of the metrics where they have one."""
+    listeners = [_listen(settings, settings.port)]
+    if settings.metrics_port is not None:
+        listeners.append(_listen(settings, settings.metrics_port))
+        app.metrics_port = listeners[1].getsockname()[1]
+    return listeners
+
+
+def _listen(settings: ServerSettings, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # The protocol is named: asyncio sends small answers at once only where it is sure that this is TCP.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((settings.host, settings.port))
+        listener.bind((settings.host, port))
     except OSError as error:
         listener.close()
         raise ConfigError(
-            f"--host {settings.host} --port {settings.port}: {error.strerror}", "glassformer serve --port 0"
+            f"--host {settings.host}: port {port}: {error.strerror}", "glassformer serve --port 0"
         ) from None
     listener.listen(_BACKLOG)
     return listener

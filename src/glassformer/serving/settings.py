@@ -10,6 +10,9 @@ from typing import NamedTuple
 from glassformer.errors import ConfigError
 from glassformer.serving.limits import Limits
 
+COMPAT = ("deepl", "openai")
+"""Whose routes can be imitated."""
+
 SHORTEST_KEY = 22
 """Characters of a key: 22 of base64 hold 128 bits."""
 
@@ -34,6 +37,14 @@ class ServerSettings(NamedTuple):
     """Listen beyond this machine without a key."""
     limits: Limits = Limits()
     log_format: str = "json"
+    log_text: bool = False
+    """Write what clients send into the log."""
+    compat: tuple[str, ...] = ("openai",)
+    """Whose routes are served beside our own and LibreTranslate's."""
+    quantize: str | None = None
+    """``int8``: multiply in bytes, however a model is stored."""
+    metrics_port: int | None = None
+    """Where /metrics is served, without a key; None: on the port of everything else, with one."""
 
     def check(self) -> None:
         """Refuse what would leave a server open to anybody."""
@@ -52,6 +63,7 @@ class ServerSettings(NamedTuple):
         for origin in self.cors:
             if not _ORIGIN.fullmatch(origin):
                 raise ConfigError(f"--cors {origin}: should be an origin such as https://example.org")
+        self._check_choices()
         for name, _ in self.models:
             if not MODEL_NAME.fullmatch(name):
                 raise ConfigError(f"{name!r} cannot name a model; use letters, digits, dot, dash, underscore")
@@ -60,6 +72,13 @@ class ServerSettings(NamedTuple):
             raise ConfigError(
                 f"two models have one name: {', '.join(names)}", "glassformer serve a=DIR b=DIR"
             )
+
+    def _check_choices(self) -> None:
+        for imitated in self.compat:
+            if imitated not in COMPAT:
+                raise ConfigError(f"--compat {imitated}: should be some of {', '.join(COMPAT)}")
+        if self.quantize not in (None, "int8"):
+            raise ConfigError(f"--quantize {self.quantize}: should be int8")
 
     @property
     def local(self) -> bool:

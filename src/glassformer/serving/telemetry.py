@@ -1,9 +1,12 @@
 """What a server tells about itself: metrics for Prometheus, and a log line per request without its text."""
 
+import hashlib
 import json
 import logging
+import secrets
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -95,6 +98,19 @@ def log_to_stderr(kind: str) -> None:
         logger.setLevel(level)
     logging.getLogger("uvicorn.access").handlers = []
     logging.getLogger("uvicorn.access").propagate = False
+
+
+_KEY = secrets.token_bytes(32)
+"""Of the digests: they tell within one process whether two texts are the same, and nobody what they say."""
+
+
+def about_texts(texts: Sequence[str], *, whole: bool) -> dict[str, Any]:
+    """What the log says about texts: how many, how long, a digest; all of them where that is wanted."""
+    if not texts:
+        return {}
+    digest = hashlib.blake2b("\0".join(texts).encode(errors="replace"), key=_KEY, digest_size=8).hexdigest()
+    found = {"texts": len(texts), "characters": sum(map(len, texts)), "digest": digest}
+    return {**found, "text": list(texts)} if whole else found
 
 
 def log(event: str, *, level: int = logging.INFO, exc_info: Any = None, **fields: object) -> None:

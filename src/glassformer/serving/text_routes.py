@@ -24,7 +24,7 @@ from glassformer.serving.requests import (
 )
 from glassformer.serving.routes import PROBLEMS
 from glassformer.serving.tickets import Call
-from glassformer.serving.translating import tokens_of
+from glassformer.serving.translating import most_tokens, tokens_of
 
 
 def text_routes(service: Service) -> APIRouter:
@@ -86,8 +86,7 @@ def text_routes(service: Service) -> APIRouter:
         """Ids, pieces and places of the tokens of each text."""
         host = service.hosts.find(body.model, "encoder-decoder", "decoder-only", "encoder-only")
         texts = service.reader.texts(body.text)
-        seconds = service.limits.deadline_seconds
-        found = await service.reader.run(_tokenize, host, body.side, texts, seconds=seconds)
+        found = await service.reader.run(texts, _tokenize, host, body.side, texts)
         return JSONResponse({"model": host.name, "tokens": found})
 
     return router
@@ -98,8 +97,8 @@ async def _call(
 ) -> tuple[Answered, int]:
     """What a call gives, and how many tokens it read; a text that is too long is refused before."""
     deadline = service.deadline(body.timeout)
-    counts = await service.reader.run(_count, host, texts, seconds=service.limits.deadline_seconds)
-    service.reader.check_tokens(counts, min(service.limits.max_input_tokens, host.max_length - 2))
+    counts = await service.reader.run(texts, _count, host, texts)
+    service.reader.check_tokens(counts, most_tokens(service, host))
     return await service.call(request, call, sum(counts), deadline), sum(counts)
 
 

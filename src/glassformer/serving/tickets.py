@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from glassformer.serving.problems import Problem
 
 if TYPE_CHECKING:
-    from glassformer.decoding.continuous import Asked
+    from glassformer.decoding.asked import Asked
 
 
 class Listener(Protocol):
@@ -63,17 +63,18 @@ class Sentence:
     slot: int = -1
     n_sent: int = 0
     waited: int = 0
+    n_rows: int = field(init=False)
+    """Hypotheses that it needs side by side."""
+    length: int = field(init=False)
+    """Its tokens."""
+    size: int = field(init=False)
+    """Its tokens times its hypotheses."""
 
-    @property
-    def n_rows(self) -> int:
-        """Hypotheses that it needs side by side."""
+    def __post_init__(self) -> None:
         config = self.asked.config
-        return config.nbest if config.sampling else config.beam
-
-    @property
-    def length(self) -> int:
-        """Its tokens."""
-        return len(self.asked.query.ids)
+        self.n_rows = config.nbest if config.sampling else config.beam
+        self.length = len(self.asked.query.ids)
+        self.size = self.length * self.n_rows
 
 
 class Pace:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 
 from glassformer.config import DecodeConfig
+from glassformer.errors import InputError
 from glassformer.serving.asking import Progress, Service
 from glassformer.serving.decoding_options import decode_config, language_of
 from glassformer.serving.hosting import Host
@@ -19,7 +20,7 @@ from glassformer.serving.tickets import Call
 
 if TYPE_CHECKING:
     from glassformer.decoding import Hypothesis, Query, Segment, Translation, Translator
-    from glassformer.decoding.continuous import Asked
+    from glassformer.decoding.asked import Asked
 
 
 @dataclass
@@ -36,7 +37,7 @@ class Job:
     @property
     def asked(self) -> "list[Asked]":
         """What the model is asked."""
-        from glassformer.decoding.continuous import Asked
+        from glassformer.decoding.asked import Asked
 
         return [Asked(query, self.config) for query in self.queries.values()]
 
@@ -63,8 +64,8 @@ async def read_translation(service: Service, body: TranslateRequest) -> Job:
     config = decode_config(host.translator.decode, body, service.limits)
     language = language_of(host, body.source, body.target)
     job = Job(host, texts, [], {}, config, service.deadline(body.timeout))
-    seconds = service.limits.deadline_seconds
-    await service.reader.run(_cut_translation, service, job, body, language, seconds=seconds)
+    read = [*texts, body.prefix, *body.forbidden]
+    await service.reader.run(read, _cut_translation, service, job, body, language)
     return job
 
 
@@ -74,7 +75,7 @@ async def read_prompts(service: Service, body: GenerateRequest) -> Job:
     texts = service.reader.texts(body.text)
     config = decode_config(host.language_model.decode, body, service.limits)
     job = Job(host, texts, [], {}, config, service.deadline(body.timeout))
-    await service.reader.run(_cut_prompts, service, job, body, seconds=service.limits.deadline_seconds)
+    await service.reader.run([*texts, *body.forbidden], _cut_prompts, service, job, body)
     return job
 
 
@@ -85,8 +86,14 @@ def _cut_translation(service: Service, job: Job, body: TranslateRequest, languag
     _check_normalised(service, translator.tokenizer.source, job.texts)
     wishes = Wishes(prefix=body.prefix, forbidden=_short(service, body.forbidden), language=language)
     job.cut = translator.framing.cut(job.texts, wishes, split=body.split)
-    _check_tokens(service, job, translator.tokenizer.encode_source)
-    job.queries = translator.framing.queries(job.cut, wishes)
+    encode = translator.tokenizer.encode_source
+    try:
+        job.queries = translator.framing.queries(job.cut, wishes)
+    except InputError:
+        _check_tokens(service, job, encode)  # a sentence that is too long is told in one way, by whomever
+        raise
+    if any(len(query.ids) > most_tokens(service, job.host) for query in job.queries.values()):
+        _check_tokens(service, job, encode)
     _check_limits(job)
 
 
@@ -116,9 +123,13 @@ def _check_normalised(service: Service, tokenizer: Any, texts: Sequence[str]) ->
 
 def _check_tokens(service: Service, job: Job, encode: "Callable[[Sequence[str]], list[list[int]]]") -> None:
     """Refuse a sentence that is too long for the server or the model; both are told in one way."""
-    most = min(service.limits.max_input_tokens, job.host.max_length - 2)
     counts = [max((len(ids) for ids in encode([each.text for each in cut])), default=0) for cut in job.cut]
-    service.reader.check_tokens(counts, most)
+    service.reader.check_tokens(counts, most_tokens(service, job.host))
+
+
+def most_tokens(service: Service, host: Host) -> int:
+    """Tokens that a sentence may have: the server and the model each set a limit."""
+    return min(service.limits.max_input_tokens, host.max_length - 2)
 
 
 def _check_limits(job: Job) -> None:
@@ -183,7 +194,10 @@ def text_result(job: Job, key: tuple[int, int], found: "Sequence[Hypothesis]") -
         tokenizer.unknown_ratio(query.ids[1:]) if prompted else tokenizer.source.unknown_ratio(query.ids[:-1])
     )
     warnings = [] if found[0].finished else [f"the output met its limit of {found[0].length} tokens"]
-    warnings += input_warnings(job.cut[key[0]][key[1]].text, unknown)
+    text = job.cut[key[0]][key[1]].text
+    warnings += (
+        input_warnings(text, unknown) if prompted else job.host.translator.input_warnings(text, query.ids)
+    )
     return replace(
         best,
         n_input_tokens=len(query.ids),

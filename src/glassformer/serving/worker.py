@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from glassformer.errors import GlassformerError
 from glassformer.serving.limits import Limits
 from glassformer.serving.memory import MemoryGuard
-from glassformer.serving.problems import OUR_MISTAKE, Problem
+from glassformer.serving.problems import OUR_MISTAKE, TOO_LATE, Problem
 from glassformer.serving.telemetry import Metrics, log
 from glassformer.serving.tickets import Call, Pace, Sentence, Ticket
 
 if TYPE_CHECKING:
-    from glassformer.decoding.continuous import Asked, Session
+    from glassformer.decoding.asked import Asked, Session
 
 _JOIN_SHARE = 8
 """Sentences join once they are an eighth as many as those that run: each join copies caches."""
@@ -69,6 +69,8 @@ class Worker(threading.Thread):
 
     def cancel(self, ticket: Ticket) -> None:
         """Nobody waits for the answer any more; its places are free before the next step."""
+        if ticket.over:
+            return
         with self._wake:
             ticket.over = True
             self._wake.notify()
@@ -160,7 +162,7 @@ class Worker(threading.Thread):
 
     def _enough(self) -> bool:
         """Whether a batch is full, so that waiting for more would gain nothing."""
-        return sum(each.length * each.n_rows for each in self._queue) >= self._limits.max_batch_tokens
+        return sum(each.size for each in self._queue) >= self._limits.max_batch_tokens
 
     def _round(self) -> None:
         self._expire()
@@ -178,9 +180,7 @@ class Worker(threading.Thread):
         now = time.monotonic()
         with self._wake:
             for ticket in [ticket for ticket in self._tickets if not ticket.over and ticket.deadline <= now]:
-                self._fail(
-                    ticket, Problem("deadline", "the answer was not ready in time; ask for less, or later")
-                )
+                self._fail(ticket, Problem("deadline", TOO_LATE))
             self._tickets = {ticket for ticket in self._tickets if not ticket.over}
             self._queue = deque(each for each in self._queue if not each.ticket.over)
             self._calls = deque(each for each in self._calls if not each[0].over)
@@ -201,11 +201,11 @@ class Worker(threading.Thread):
                 return {}
             taken: dict[str, list[Sentence]] = {}
             present = [each for running in self._running.values() for each in running.values()]
-            used = sum(each.length * each.n_rows for each in present)
+            used = sum(each.size for each in present)
             rows, longest = sum(each.n_rows for each in present), max((e.length for e in present), default=0)
             while self._queue:
                 each = self._queue[0]
-                used, rows = used + each.length * each.n_rows, rows + each.n_rows
+                used, rows = used + each.size, rows + each.n_rows
                 longest = max(longest, each.length)
                 most = self._limits.max_batch_tokens
                 alone = rows == each.n_rows
@@ -243,7 +243,7 @@ class Worker(threading.Thread):
     def _step(self, model: str, running: dict[int, Sentence]) -> None:
         session = self._sessions[model]
         self._metrics.batch_size.observe(len(running))
-        self._metrics.batch_tokens.observe(sum(each.length * each.n_rows for each in running.values()))
+        self._metrics.batch_tokens.observe(sum(each.size for each in running.values()))
         try:
             finished = session.step()
             self._tell_progress(session, running)
