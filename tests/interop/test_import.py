@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from glassformer.checkpoint import load_model, verify
 from glassformer.cli.app import app
 from glassformer.decoding import LanguageModel, TextEncoder, Translator
-from glassformer.errors import CheckpointError
+from glassformer.errors import CheckFailed, CheckpointError
 from glassformer.interop import import_hugging_face
 from tests.support.foreign import LANGUAGE_CASES
 from tests.support.foreign_tokenizers import bart, bert, gpt2, llama3, marian, t5
@@ -40,13 +40,18 @@ def test_a_translator_answers_as_the_original_does(make: Callable[[Path], Any], 
     theirs = transformers.AutoModelForSeq2SeqLM.from_pretrained(str(tmp_path / "theirs")).eval()
     translator = Translator.from_pretrained(ours)
     tokenizer = translator.tokenizer
+    forced = tokenizer.target_before
     never = [i for i in tokenizer.control_ids if i != tokenizer.eos_id]
     unused = list(range(tokenizer.size, theirs.config.vocab_size))
     found = translator.translate(TEXTS, beam=1, max_length=12, language=None)
     for text, translation in zip(TEXTS, found, strict=True):
         sources = translator.framing.sources([text])[0]
         ids = theirs.generate(
-            torch.tensor([sources]), max_new_tokens=12, do_sample=False, suppress_tokens=never + unused
+            torch.tensor([sources]),
+            max_new_tokens=12 + len(forced),
+            do_sample=False,
+            suppress_tokens=[token for token in never + unused if token not in forced],
+            forced_bos_token_id=forced[0] if forced else None,
         )[0].tolist()
         said = [token.id for token in translation.tokens]
 
@@ -92,7 +97,30 @@ def test_the_command_imports_and_reports(tmp_path: Path) -> None:
     summary = json.loads(done.stdout)
 
     assert (summary["architecture"], summary["family"]) == ("bert", "encoder-only")
+    tensors = summary["tensors"]
+    assert tensors["stored"] == tensors["used"] + tensors["tied"] + tensors["computed"] + tensors["aside"]
+    assert summary["parity"]["holds"] and summary["parity"]["largest_difference"] <= 1e-4
+    saved = json.loads((tmp_path / "ours" / "import.json").read_bytes())
+    assert saved["parity"] == summary["parity"] and saved["tensors"] == tensors
+    assert "logits, ours against transformers" in dry.output and "stored: " in dry.output
     assert summary["out"] == str(tmp_path / "ours") and (tmp_path / "ours" / "manifest.json").is_file()
+
+
+@pytest.mark.parametrize("make", [marian, t5, gpt2, bert], ids=lambda make: make.__name__)
+def test_the_original_is_asked_without_opening_its_files(make: Callable[[Path], Any], tmp_path: Path) -> None:
+    """One that differs is not written."""
+    make(tmp_path)
+    found = import_hugging_face(tmp_path)
+    report = found.measure()
+    assert report is not None and report.holds and report.numbers > 1_000
+    with torch.no_grad():
+        next(found.model.parameters()).mul_(1.5)
+    other = found.measure()
+
+    assert other is not None and not other.holds
+    with pytest.raises(CheckFailed, match="the imported model differs from the original by"):
+        found.save(tmp_path / "out", other)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_foreign_directory_is_not_taken_for_ours(tmp_path: Path) -> None:

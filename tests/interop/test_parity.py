@@ -135,6 +135,34 @@ def test_search_finds_what_the_original_finds(case: Case, beam: int, tmp_path: P
     assert [list(hypotheses[0].ids) for hypotheses in found] == [expected[i] for i in chosen]
 
 
+PENALISED = ("marian-swish", "bart", "mbart", "t5", "gpt2", "llama")
+
+
+@pytest.mark.parametrize("alpha", [-1.0, 1.0])
+@pytest.mark.parametrize("name", PENALISED)
+@torch.no_grad()
+def test_a_length_penalty_is_that_of_the_original(name: str, alpha: float, tmp_path: Path) -> None:
+    """Their length_penalty divides by length^alpha; a search that stops when nothing better can come."""
+    case = next(case for case in SEQUENCE_CASES + LANGUAGE_CASES if case.name == name)
+    theirs = case.build()
+    make_it_end(theirs)
+    case.save(theirs, tmp_path)
+    ours = read_model(tmp_path).model
+    assert not isinstance(ours, EncoderOnly)
+    start = case.settings.get("decoder_start_token_id", 2)
+    specials = Specials(start=start, end=2, pad=1, suppressed=tuple(i for i in NEVER if i != 2))
+    rows = queries_of(70)
+    expected = generated(theirs, rows, 4, alpha)
+    chosen = [i for i, found in enumerate(expected) if len(found) < STEPS][:50]
+    settings = DecodeConfig(
+        beam=4, alpha=alpha, length_penalty="average", min_length=FEWEST, max_length=STEPS
+    )
+    found = Decoder((ours,), specials).decode([Query(tuple(rows[i])) for i in chosen], settings)
+
+    assert len(chosen) == 50
+    assert [list(hypotheses[0].ids) for hypotheses in found] == [expected[i] for i in chosen]
+
+
 def make_it_end(model: Any) -> None:
     """Outputs of random weights rarely end; the logit of </s> is raised: by a bias, or by drawing its
     row towards the usual hidden state.
@@ -157,7 +185,7 @@ def make_it_end(model: Any) -> None:
         head.weight[2] += (missing + 2.0) * mean / mean.square().sum()
 
 
-def generated(model: Any, rows: list[list[int]], beam: int) -> list[list[int]]:
+def generated(model: Any, rows: list[list[int]], beam: int, alpha: float = 0.0) -> list[list[int]]:
     """What transformers finds, without its start and end; rows of one length at a time, without padding."""
     found: dict[int, list[int]] = {}
     for length in {len(row) for row in rows}:
@@ -170,7 +198,7 @@ def generated(model: Any, rows: list[list[int]], beam: int) -> list[list[int]]:
             do_sample=False,
             max_new_tokens=STEPS,
             min_new_tokens=FEWEST - 1,  # </s> not counted
-            length_penalty=0.0,
+            length_penalty=alpha,
             early_stopping="never" if beam > 1 else False,
             suppress_tokens=list(NEVER),
             eos_token_id=2,

@@ -10,14 +10,25 @@ from glassformer.errors import InputError
 from glassformer.interop import import_hugging_face
 from glassformer.text import Tokenizer
 from glassformer.text.imported import ImportedTokenizer
-from tests.support.foreign_tokenizers import MAKERS, SAMPLE, marian
+from tests.support.foreign_tokenizers import MAKERS, SAMPLE, STRANGE, marian
 
 pytest.importorskip("transformers", reason="the originals are those of transformers")
 pytest.importorskip("sentencepiece", reason="it trains the vocabularies")
 
 Maker = Callable[[Path], Any]
 Made = tuple[str, ImportedTokenizer, Any]
-FRAMED = ("marian", "marian_separate", "t5", "t5_fast", "mbart", "bert", "bert_fast", "bart", "llama3")
+FRAMED = (
+    "marian",
+    "marian_separate",
+    "t5",
+    "t5_fast",
+    "pegasus",
+    "mbart",
+    "bert",
+    "bert_fast",
+    "bart",
+    "llama3",
+)
 
 
 @pytest.fixture(scope="module", params=MAKERS, ids=lambda make: make.__name__)
@@ -32,7 +43,7 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def test_ids_are_those_of_transformers(made: Made) -> None:
     name, ours, theirs = made
     framed = name in FRAMED
-    for text in SAMPLE:
+    for text in SAMPLE + STRANGE:
         ids = ours.encode_source([text])[0]
         around = [*ours.source_before, *ids, *ours.source_after] if framed else ids
 

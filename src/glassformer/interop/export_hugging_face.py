@@ -1,7 +1,5 @@
 """Our encoder-decoders as Hugging Face directories: Marian, Pegasus, BART or mBART, whichever holds them."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ from glassformer.checkpoint.tensors import save_tensors
 from glassformer.config import ModelConfig
 from glassformer.errors import CheckpointError
 from glassformer.interop.bart import bart, halves_order, marian, mbart, pegasus
-from glassformer.interop.parity import FLOAT32, Parity, Probe, difference, missing
+from glassformer.interop.parity import FLOAT32, Parity, Probe, difference, missing, quiet
 from glassformer.interop.recipe import Plan, feature_dimension
 from glassformer.interop.settings import Settings
 from glassformer.nn import EncoderDecoder
@@ -167,27 +165,13 @@ def _write_tokenizer(folder: Path, tokenizer: Tokenizer, config: ModelConfig) ->
     write_file(folder / "tokenizer_config.json", [json_bytes({**names, **more})])
 
 
-@contextmanager
-def _quiet(logging: Any) -> Iterator[None]:
-    """Without the other library's progress bars and advice."""
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()
-
-
 def _parity(folder: Path, kind: str, model: EncoderDecoder, tokenizer: Tokenizer) -> Parity:
     try:
         transformers: Any = import_module("transformers")
     except ImportError:
         raise missing("transformers", "an export to Hugging Face") from None
     probe = Probe.of(model.config, tokenizer.n_control)
-    with _quiet(transformers.utils.logging):
+    with quiet(transformers):
         theirs = getattr(transformers, _CLASSES[kind]).from_pretrained(
             str(folder), local_files_only=True, use_safetensors=True, dtype=torch.float32
         )

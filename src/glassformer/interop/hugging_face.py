@@ -11,6 +11,7 @@ from glassformer.checkpoint.tensor_file import RawTensor, TensorType
 from glassformer.checkpoint.tensors import from_raw, not_finite
 from glassformer.errors import CheckpointError
 from glassformer.interop.architectures import plan_of
+from glassformer.interop.census import Census
 from glassformer.interop.directory import ForeignDirectory, ForeignTensors, is_float
 from glassformer.interop.recipe import Plan
 from glassformer.interop.settings import Settings
@@ -26,6 +27,7 @@ class ReadModel:
 
     model: Transformer
     settings: Settings
+    census: Census
     notes: tuple[str, ...]
 
 
@@ -39,7 +41,7 @@ def read_model(directory: Path | str, dtype: torch.dtype = torch.float32) -> Rea
         _check_recipes(plan)
         aside = _check(foreign, plan, types)
         model = fill(plan, tensors, dtype)
-    return ReadModel(model.eval(), settings, tuple(_notes(settings, aside)))
+    return ReadModel(model.eval(), settings, _count(plan, types, aside), tuple(_notes(settings, aside)))
 
 
 def fill(plan: Plan, tensors: ForeignTensors, dtype: torch.dtype) -> Transformer:
@@ -88,6 +90,13 @@ def _check(foreign: ForeignDirectory, plan: Plan, types: Mapping[str, TensorType
         if not is_float(types[name]):
             raise CheckpointError(f"{foreign.path}: tensor {name!r} is {types[name]}; weights are floats")
     return aside
+
+
+def _count(plan: Plan, types: Mapping[str, TensorType], aside: list[str]) -> Census:
+    """What has been checked by now: together the roles are all that is stored."""
+    used = {name for recipe in plan.recipes.values() for name in recipe.needs}
+    tied, computed = (len(roles & set(types) - used) for roles in (set(plan.equal), set(plan.formulas)))
+    return Census(len(types), len(used), tied, computed, len(aside))
 
 
 def _check_ties(path: Path, plan: Plan, raw: Mapping[str, RawTensor]) -> None:

@@ -1,7 +1,10 @@
-"""Whether an exported model says what ours says: measured on the files that were just written."""
+"""Whether a model says the same here and elsewhere: what is asked of both, and how far they differ."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,11 +24,11 @@ _SOURCES, _LENGTH, _TARGET = 8, 12, 10
 
 @dataclass(frozen=True)
 class Parity:
-    """How far the answers of an exported model are from ours."""
+    """How far the answers of a model elsewhere are from ours."""
 
     format: str
     measured_with: str
-    """The program that read the exported files, and its version."""
+    """The program that ran the other model, and its version."""
     compared: str
     """What was compared."""
     numbers: int
@@ -40,6 +43,12 @@ class Parity:
     def to_dict(self) -> dict[str, object]:
         """Plain data."""
         return {**asdict(self), "holds": self.holds}
+
+    def __str__(self) -> str:
+        return (
+            f"{self.compared}, ours against {self.measured_with}: at most {self.largest_difference:.1e} "
+            f"apart in {self.numbers:,} numbers ({self.allowed:.0e} allowed)"
+        )
 
     def write(self, folder: Path) -> None:
         """Write parity.json; refuse to be done where the difference is no rounding."""
@@ -88,6 +97,21 @@ def difference(ours: Tensor, theirs: Tensor) -> float:
     """The largest difference; what is not finite differs endlessly."""
     found = float((ours - theirs).abs().max())
     return found if found == found else float("inf")
+
+
+@contextmanager
+def quiet(transformers: Any) -> Iterator[None]:
+    """Without the other library's progress bars and advice."""
+    logging = transformers.utils.logging
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
 
 
 def missing(package: str, job: str) -> GlassformerError:

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from glassformer.errors import CheckpointError
-from glassformer.text.allowed import MAX_PIECE, MAX_TOKENS, Table
+from glassformer.text.allowed import MAX_PIECE, Table
 
 LIMIT = 64_000_000
+_PIECES = 1_000_000  # four times the largest vocabulary that is in use
 _UNDERLINE = "▁"
 NORMAL, UNKNOWN, CONTROL, USER, UNUSED, BYTE = range(1, 7)
 
@@ -116,6 +117,8 @@ def _parse(data: bytes) -> SentencePieceModel:
         match number:
             case 1:
                 pieces.append(_piece(_message(value)))
+                if len(pieces) > _PIECES:
+                    raise ValueError(f"more than {_PIECES} pieces")
             case 2:
                 training |= dict(_fields(_message(value)))
             case 3:
@@ -123,8 +126,6 @@ def _parse(data: bytes) -> SentencePieceModel:
     model_type = training.get(3, 1)
     if model_type not in (1, 2):
         raise ValueError(f"a model of type {model_type!r} is neither unigram nor BPE")
-    if len(pieces) > MAX_TOKENS:
-        raise ValueError(f"more than {MAX_TOKENS} pieces")
     names, scores, types = ([entry[i] for entry in pieces] for i in range(3))
     if len(set(names)) < len(names):
         raise ValueError("a piece stands there twice")

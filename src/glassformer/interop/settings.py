@@ -37,6 +37,13 @@ class Settings:
             raise self.wrong(name, "a positive number")
         return float(value)
 
+    def real(self, name: str, most: float, default: float) -> float:
+        """A number of either sign."""
+        value = self._given(name, default)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not -most <= value <= most:
+            raise self.wrong(name, f"a number from {-most:g} to {most:g}")
+        return float(value)
+
     def share(self, name: str, default: float = 0.0) -> float:
         """A probability below 1."""
         value = self._given(name, default)

@@ -1,8 +1,5 @@
 """The tokenizer of a foreign directory, from whichever files it has, with the model's own ids."""
 
-import json
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +8,14 @@ from glassformer.config import ModelConfig
 from glassformer.errors import CheckpointError
 from glassformer.interop import sentencepiece_model
 from glassformer.interop.directory import ForeignDirectory
+from glassformer.interop.frames import frame_of
 from glassformer.interop.sentencepiece_model import CONTROL, UNKNOWN, SentencePieceModel, library_table
 from glassformer.interop.settings import Settings
+from glassformer.interop.specials import ForeignSpecials, place_of
 from glassformer.text.allowed import Table
 from glassformer.text.imported import Frame, ImportedTokenizer, ImportedVocabulary, build_vocabulary
 
-Around = tuple[int, int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
-"""Start, end, what stands before a text, what behind it, and what an output begins with."""
-
 _LIMIT = 100_000_000
-_MOST_BEAMS = 1_000
 
 MBART_LANGUAGES = [
     "ar_AR",
@@ -49,37 +44,7 @@ MBART_LANGUAGES = [
     "vi_VN",
     "zh_CN",
 ]
-
-
-@dataclass(frozen=True)
-class ForeignSpecials:
-    """What the settings of a foreign model say about its special tokens."""
-
-    directory: ForeignDirectory
-    config: ModelConfig
-    model: Settings
-    generation: Settings
-    tokenizer: Settings
-
-    @classmethod
-    def of(cls, directory: ForeignDirectory, config: ModelConfig, settings: Settings) -> "ForeignSpecials":
-        """Read from config.json, generation_config.json and tokenizer_config.json."""
-        generation = directory.settings("generation_config.json")
-        generation.size("num_beams", _MOST_BEAMS, 1)
-        return cls(directory, config, settings, generation, directory.settings("tokenizer_config.json"))
-
-    def id(self, name: str) -> int | None:
-        """The id under this key of the model's or the generation's settings."""
-        size = self.config.vocab_size
-        found = self.model.token(name, size)
-        return self.generation.token(name, size) if found is None else found
-
-    def name(self, role: str, default: str) -> str:
-        """The text of the token in a role such as ``eos_token``."""
-        value = self.tokenizer.table.get(role)
-        if isinstance(value, dict):
-            value = value.get("content")
-        return value if isinstance(value, str) else default
+"""The languages of the first mBART, in the order of their ids."""
 
 
 def read_tokenizer(directory: ForeignDirectory, config: ModelConfig, settings: Settings) -> ImportedTokenizer:
@@ -114,7 +79,7 @@ def _read(specials: ForeignSpecials, kind: str) -> ImportedTokenizer:
         vocabulary = _byte_pieces(specials)
     else:
         vocabulary = _sentence_pieces(specials, kind)
-    return ImportedTokenizer(vocabulary, _frame(vocabulary, specials, kind))
+    return ImportedTokenizer(vocabulary, frame_of(vocabulary, specials, kind))
 
 
 def _parsed(directory: ForeignDirectory, name: str) -> dict[str, Any]:
@@ -194,6 +159,8 @@ def _sentence_pieces(specials: ForeignSpecials, kind: str) -> ImportedVocabulary
     model = _piece_model(directory, found[0])
     if kind == "mbart":
         return _mbart(model, specials)
+    if kind == "pegasus":
+        raise ValueError(f"{found[0]} does not number the pieces of this architecture; add tokenizer.json")
     pieces = list(model.pieces)
     control = {i for i, kind_ in enumerate(model.types) if kind_ in (CONTROL, UNKNOWN)}
     if kind == "t5":
@@ -248,8 +215,8 @@ def _marian(specials: ForeignSpecials) -> ImportedTokenizer:
     target = _marian_side(directory, "target.spm", target_ids, specials)
     source = _marian_side(directory, "source.spm", source_ids, specials)
     roles = (("eos_token", "</s>"), ("pad_token", "<pad>"), ("unk_token", "<unk>"))
-    end, pad, unknown = (_place(target.pieces, specials.name(*role)) for role in roles)
-    last, fill, other = (_place(source.pieces, specials.name(*role)) for role in roles)
+    end, pad, unknown = (place_of(target.pieces, specials.name(*role)) for role in roles)
+    last, fill, other = (place_of(source.pieces, specials.name(*role)) for role in roles)
     start = specials.id("decoder_start_token_id")
     both = pad if pad < len(source.pieces) else 0  # it fills up batches of both sides; any id would do
     frame = Frame(both, pad if start is None else start, end, unknown, unknown, (), (last,))
@@ -265,7 +232,7 @@ def _marian_side(
     if any(type(i) is not int for i in places) or sorted(places) != list(range(len(places))):
         raise ValueError("vocab.json does not number its pieces from 0 on, each once")
     pieces = sorted(ids, key=lambda piece: int(ids[piece]))
-    unknown = _place(pieces, specials.name("unk_token", "<unk>"))
+    unknown = place_of(pieces, specials.name("unk_token", "<unk>"))
     named = {specials.name(f"{role}_token", f"<{role}>") for role in ("pad", "unk")}
     named |= {specials.name("eos_token", "</s>"), "<s>", "<eop>", "<eod>"}
     control = {
@@ -281,81 +248,6 @@ def _marian_side(
 def _piece_model(directory: ForeignDirectory, name: str) -> SentencePieceModel:
     content = directory.bytes(name, sentencepiece_model.LIMIT)
     return sentencepiece_model.parse(content, str(directory.path / name))
-
-
-def _frame(vocabulary: ImportedVocabulary, specials: ForeignSpecials, kind: str) -> Frame:
-    """Which ids stand around a text, as the architecture was trained."""
-
-    def place(role: str, *defaults: str) -> int | None:
-        names = (specials.name(role, ""), *defaults)
-        return next((vocabulary.pieces.index(name) for name in names if name in vocabulary.pieces), None)
-
-    unknown, pad, mask = (
-        place("unk_token", "<unk>", "[UNK]"),
-        place("pad_token", "<pad>", "[PAD]"),
-        place("mask_token", "<mask>", "[MASK]"),
-    )
-    match kind:
-        case "bert" | "distilbert":
-            start, end = _there(place("cls_token", "[CLS]")), _there(place("sep_token", "[SEP]"))
-            frame: Around = (start, end, (start,), (end,), ())
-        case "gpt2" | "llama" | "mistral":
-            end = _there(_or(place("eos_token", "</s>", "<|endoftext|>"), specials.id("eos_token_id")))
-            start = _or(specials.id("bos_token_id"), place("bos_token", "<s>"), end) or 0
-            frame = (start, end, (start,), (), ())
-        case _:
-            frame = _sequence_frame(vocabulary, specials, kind, place)
-    start, end, before, after, forced = frame
-    missing = end if unknown is None else unknown
-    return Frame(
-        end if pad is None else pad,
-        start,
-        end,
-        missing,
-        missing if mask is None else mask,
-        before,
-        after,
-        forced,
-    )
-
-
-def _sequence_frame(
-    vocabulary: ImportedVocabulary,
-    specials: ForeignSpecials,
-    kind: str,
-    place: Callable[..., int | None],
-) -> Around:
-    """Of T5, BART and mBART."""
-    end = _there(place("eos_token", "</s>"))
-    forced_id = specials.id("forced_bos_token_id")
-    forced = () if forced_id is None else (forced_id,)
-    given = specials.id("decoder_start_token_id")
-    if kind == "t5":
-        return _there(_or(given, place("pad_token", "<pad>"))), end, (), (end,), forced
-    if kind == "bart":
-        begin = _there(place("bos_token", "<s>"))
-        return _or(given, end) or 0, end, (begin,), (end,), forced
-    source = _place(vocabulary.pieces, specials.name("src_lang", "en_XX"))
-    target = specials.tokenizer.table.get("tgt_lang")
-    wanted = _place(vocabulary.pieces, target) if isinstance(target, str) else None
-    return _or(given, wanted, end) or 0, end, (), (end, source), forced
-
-
-def _or(*values: int | None) -> int | None:
-    return next((value for value in values if value is not None), None)
-
-
-def _there(value: int | None) -> int:
-    if value is None:
-        raise ValueError("a special token that frames texts is not in the vocabulary")
-    return value
-
-
-def _place(pieces: Iterable[str], name: str) -> int:
-    found = next((i for i, piece in enumerate(pieces) if piece == name), None)
-    if found is None:
-        raise ValueError(f"the special token {json.dumps(name[:40])} is not in the vocabulary")
-    return found
 
 
 def _numbered(pieces: list[str]) -> dict[str, int]:
