@@ -3,15 +3,18 @@
 import importlib.metadata
 import json
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.speed_peers.conversation import CannotRun, Conversation
 from benchmarks.speed_peers.installing import RECIPES, NotInstalled, interpreter
+from glassformer.engine.kernels import usable_kernels
 
 ROOT = Path(__file__).parents[2]
 Setting = dict[str, Any]
+_SLOW_ROUNDS = 2
 
 
 class Contestant(NamedTuple):
@@ -21,13 +24,15 @@ class Contestant(NamedTuple):
     module: str
     """Of this package."""
     form: str
-    """Of the model: our own directory, or what our exporter writes."""
+    """Of the model: our own directory, one with a shortlist, or what our exporter writes."""
     package: str
     """What it is in; ours is always at hand."""
     recipe: str
     """Whose environment serves where the package is not in this one."""
     settings: tuple[Setting, ...]
     """The fastest of them is what counts, for each way of asking."""
+    slow: bool = False
+    """Then two rounds say enough, and its settings are compared on fewer sentences."""
 
 
 class Way(NamedTuple):
@@ -37,6 +42,8 @@ class Way(NamedTuple):
     beam: int
     alpha: float
     """Strength of the length penalty."""
+    early: bool
+    """Whether everyone may end a search before nothing better can come."""
     batch: int
     """Sentences given at once."""
     sentences: int
@@ -66,24 +73,28 @@ def contestants(cores: int) -> dict[str, Contestant]:
         for inter, intra in sorted({(1, 1), (cores, 1), (1, cores)})
     ]
 
-    def own(title: str, **fixed: str) -> Contestant:
+    def own(title: str, form: str = "model", **fixed: str | bool) -> Contestant:
         settings = tuple({**fixed, **each} for each in ours)
-        return Contestant(f"Glassformer {title}", "ours", "model", "", "", settings)
+        return Contestant(f"Glassformer {title}", "ours", form, "", "", settings)
 
     def peer(title: str, compute_type: str) -> Contestant:
         settings = tuple({"compute_type": compute_type, **each} for each in theirs)
         return Contestant(title, "ctranslate", "ctranslate2", "ctranslate2", "ctranslate2", settings)
 
-    return {
+    everyone = {
         "int8": own("int8", precision="int8"),
         "int8-vnni": own("int8 without AMX", precision="int8", kernels="avx512vnni"),
+        "int8-shortlist": own("int8 with shortlist", "shortlist", precision="int8", shortlist=True),
         "float32": own("float32", precision="float32"),
         "ctranslate2-int8": peer("CTranslate2 int8", "int8"),
         "ctranslate2-float32": peer("CTranslate2 float32", "float32"),
         "generate": Contestant(
-            "Hugging Face generate", "hugging_face", "hf", "transformers", "marian", tuple(ours)
+            "Hugging Face generate", "hugging_face", "hf", "transformers", "marian", tuple(ours), slow=True
         ),
     }
+    if usable_kernels()[0] != "amx":
+        del everyone["int8-vnni"]  # int8 is that already
+    return everyone
 
 
 class Child:
@@ -113,6 +124,7 @@ class Child:
 class Team(NamedTuple):
     """One contestant's processes, one for each of its settings, and which is best for what."""
 
+    slow: bool
     children: list[Child]
     best: dict[str, int]
     searched: dict[str, list[float]]
@@ -135,9 +147,9 @@ def assemble(
             for i, setting in enumerate(contestant.settings):
                 log = logs / f"{name}-{i}.log"
                 if contestant.form not in models:
-                    raise NoModel(f"the model could not be exported to {contestant.form}")
+                    raise NoModel(f"there is no {contestant.form} of this model")
                 children.append(Child(contestant, setting, models[contestant.form], task, log))
-            teams[name] = _searched(children, ways)
+            teams[name] = _searched(children, ways, slow=contestant.slow)
         except (NotInstalled, CannotRun, NoModel) as error:
             for child in children:
                 child.close()
@@ -146,30 +158,43 @@ def assemble(
     return teams, missing
 
 
-def _searched(children: list[Child], ways: Sequence[Way]) -> Team:
+def _searched(children: list[Child], ways: Sequence[Way], *, slow: bool) -> Team:
     """Every setting decodes a few sentences twice; the better time counts."""
     best, searched = {}, {}
     for way in ways:
-        few = way._replace(sentences=min(way.sentences, 2 * way.batch if way.batch > 1 else 8))
+        few = way._replace(
+            sentences=min(way.sentences, (way.batch if way.batch > 1 else 8) // (4 if slow else 1))
+        )
         for child in children:
             child.decode(few)  # warm up
         tried = [[sum(child.decode(few).seconds) for child in children] for _ in range(2)]
         times = [min(pair) for pair in zip(*tried, strict=True)]
         searched[way.name] = times
         best[way.name] = times.index(min(times))
-    return Team(children, best, searched)
+    return Team(slow, children, best, searched)
 
 
-def play(teams: Mapping[str, Team], rounds: int, ways: Sequence[Way]) -> dict[str, dict[str, list[Turn]]]:
-    """Turns by way and contestant: in each round everyone decodes the same; who begins changes."""
+def play(
+    teams: Mapping[str, Team], rounds: int, minutes: float, ways: Sequence[Way]
+) -> dict[str, dict[str, list[Turn]]]:
+    """Turns by way and contestant: in each round everyone decodes the same; who begins changes.
+
+    After the first, a round begins only if one like the longest so far would end within the minutes.
+    """
     turns: dict[str, dict[str, list[Turn]]] = {way.name: {name: [] for name in teams} for way in ways}
+    start, longest = time.perf_counter(), 0.0
     for number in range(rounds):
+        began = time.perf_counter()
+        if number and began - start + longest > 60 * minutes:
+            print(f"no time for round {number + 1} of {rounds}", flush=True)
+            break
         print(f"round {number + 1} of {rounds}", flush=True)
-        names = list(teams)
+        names = [name for name, team in teams.items() if number < _SLOW_ROUNDS or not team.slow]
         first = number % len(names)
         for way in ways:
             for name in names[first:] + names[:first]:
                 turns[way.name][name].append(teams[name].child(way).decode(way))
+        longest = max(longest, time.perf_counter() - began)
     return turns
 
 

@@ -1,13 +1,18 @@
-"""CTranslate2 on the model that our exporter wrote. Settings: compute_type, inter_threads, intra_threads."""
+"""CTranslate2 on the model that our exporter wrote. Settings: compute_type, inter_threads, intra_threads.
+
+Without a length penalty its beam search ends when the best hypothesis has ended, since none can overtake it:
+a complete search. With one it ends as soon as the hypotheses that have ended are as many as the beam is wide.
+"""
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import ctranslate2
 
-from benchmarks.decode_peers.worker import Decode, Ids, Task, serve
+from benchmarks.decode_peers.worker import Decode, Ids, Search, Task, serve
 
 
 def build(model: str, setting: dict[str, Any], task: Task) -> Decode:
@@ -18,15 +23,15 @@ def build(model: str, setting: dict[str, Any], task: Task) -> Decode:
     adds = json.loads((Path(model) / "config.json").read_text(encoding="utf-8"))
     inner = slice(int(adds["add_source_bos"]), -1 if adds["add_source_eos"] else None)
 
-    def decode(sources: Sequence[Ids], beam: int, alpha: float) -> list[Ids]:
+    def decode(sources: Sequence[Ids], search: Search) -> list[Ids]:
         pieces = [[source_pieces[i] for i in source[inner]] for source in sources]  # it adds the others
         found = translator.translate_batch(
             pieces,
-            beam_size=beam,
-            length_penalty=alpha,
+            beam_size=search.beam,
+            length_penalty=search.alpha,
             max_decoding_length=task.limit,
-            max_batch_size=0 if len(sources) == 1 else 64,
-            return_scores=beam > 1,
+            max_batch_size=math.ceil(len(sources) / setting["inter_threads"]),  # each worker has its share
+            return_scores=search.beam > 1,
         )
         return [[numbers[piece] for piece in each.hypotheses[0]] for each in found]
 

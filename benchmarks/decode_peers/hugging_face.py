@@ -1,4 +1,8 @@
-"""Hugging Face ``generate`` on the model that our exporter wrote. Setting: threads."""
+"""Hugging Face ``generate`` on the model that our exporter wrote. Setting: threads.
+
+Its beam search (``early_stopping=False``) ends when it holds as many ended hypotheses as the beam is wide and
+the best live one, at its present length, scores below the worst of them: complete without a length penalty.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +10,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForSeq2SeqLM
 
-from benchmarks.decode_peers.worker import END, PAD, Decode, Ids, Task, serve
+from benchmarks.decode_peers.worker import END, PAD, Decode, Ids, Search, Task, serve
 
 
 def build(model: str, setting: dict[str, Any], task: Task) -> Decode:
@@ -14,7 +18,7 @@ def build(model: str, setting: dict[str, Any], task: Task) -> Decode:
     torch.set_num_threads(setting["threads"])
     loaded = AutoModelForSeq2SeqLM.from_pretrained(model, local_files_only=True).eval()
 
-    def decode(sources: Sequence[Ids], beam: int, alpha: float) -> list[Ids]:
+    def decode(sources: Sequence[Ids], search: Search) -> list[Ids]:
         size = max(map(len, sources))
         ids = torch.tensor([[*source, *[PAD] * (size - len(source))] for source in sources])
         mask = torch.tensor([[1] * len(source) + [0] * (size - len(source)) for source in sources])
@@ -22,9 +26,9 @@ def build(model: str, setting: dict[str, Any], task: Task) -> Decode:
             found = loaded.generate(
                 input_ids=ids,
                 attention_mask=mask,
-                num_beams=beam,
+                num_beams=search.beam,
                 do_sample=False,
-                length_penalty=alpha,
+                length_penalty=search.alpha,
                 early_stopping=False,
                 max_new_tokens=task.limit,
             )

@@ -20,11 +20,21 @@ MAX_EXTRA = 50
 """Outputs may be this much longer than the longest input of all: not every peer has a limit for each."""
 
 Ids = list[int]
-Decode = Callable[[Sequence[Ids], int, float], list[Ids]]
-"""Sources as ids, ``</s>`` included, beam and alpha; gives the best output of each without ``</s>``.
 
-Log-probabilities are divided by length to the power of alpha; 0 is no penalty.
-"""
+
+class Search(NamedTuple):
+    """How outputs are looked for."""
+
+    beam: int
+    alpha: float
+    """Log-probabilities are divided by length to the power of alpha; 0 is no penalty."""
+    early: bool
+    """Whether a search may end when as many hypotheses as the beam is wide have ended, though better ones
+    could come. Peers who know no other rule with a penalty do so anyway."""
+
+
+Decode = Callable[[Sequence[Ids], Search], list[Ids]]
+"""Sources as ids, ``</s>`` included; gives the best output of each without ``</s>``."""
 
 
 class Task(NamedTuple):
@@ -58,19 +68,18 @@ def serve(build: Callable[[str, dict[str, Any], Task], Decode], packages: Sequen
         answers.write(json.dumps(_turn(decode, task, **json.loads(line))) + "\n")
 
 
-def _turn(
-    decode: Decode, task: Task, *, beam: int, alpha: float, batch: int, sentences: int
-) -> dict[str, object]:
+def _turn(decode: Decode, task: Task, *, batch: int, sentences: int, **search: Any) -> dict[str, object]:
     """Everything once, in calls of ``batch`` sentences; long ones first where there are several."""
     sources = task.sources[:sentences]
     order = sorted(range(len(sources)), key=lambda i: -len(sources[i])) if batch > 1 else range(len(sources))
     outputs: list[Ids] = [[] for _ in sources]
+    asked = Search(**search)
     seconds, processor = [], time.process_time()
     places = list(order)
     for at in range(0, len(places), batch):
         part = places[at : at + batch]
         start = time.perf_counter()
-        found = decode([sources[i] for i in part], beam, alpha)
+        found = decode([sources[i] for i in part], asked)
         seconds.append(time.perf_counter() - start)
         for i, ids in zip(part, found, strict=True):
             outputs[i] = ids

@@ -3,6 +3,7 @@
 #
 #   native/tests/run.sh                                  as the engine is built
 #   native/tests/run.sh address,undefined [ROUNDS]       with sanitizers, and that many rounds of fuzzing
+#   native/tests/run.sh thread [ROUNDS]                  the same, looking for races
 set -eu
 cd "$(dirname "$0")/.."
 sanitizers=${1:-}

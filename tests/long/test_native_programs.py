@@ -15,10 +15,12 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("sanitizers", ["", "address,undefined"])
-def test_the_native_tests_pass(sanitizers: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("sanitizers", "rounds"), [("", "2000"), ("address,undefined", "2000"), ("thread", "300")]
+)
+def test_the_native_tests_pass(sanitizers: str, rounds: str, tmp_path: Path) -> None:
     done = subprocess.run(
-        [RUN, sanitizers, "2000"],
+        [RUN, sanitizers, rounds],
         env=os.environ | {"BUILD_DIR": str(tmp_path)},
         capture_output=True,
         text=True,
