@@ -22,9 +22,12 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / name).mkdir()
         make(tmp_path / name)
     commands = re.findall(r"^\$ glassformer (.*)$", PAGE, flags=re.MULTILINE)
-    assert len(commands) == 6
+    assert len(commands) == 7
+    (tmp_path / "mine.tsv").write_text("low lower\tnew newer\nwide\twidest\n" * 8)
+    small = ["--set", "data.max_length=30", "--set", 'data.langs=["en", "fra"]']
     for command in commands:
-        done = CliRunner().invoke(app, shlex.split(command))
+        words = shlex.split(command.replace("--steps 1000", "--steps 2"))
+        done = CliRunner().invoke(app, words + small * (words[0] == "train"))
         assert done.exit_code == 0, f"{command}\n{done.output}\n{done.exception!r}"
     (piece,) = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
     exec(piece, {})

@@ -12,7 +12,7 @@ from glassformer.text.lines import read_lines
 from glassformer.text.phrasebook import write_corpus
 from tests.docs.test_readme import ROOT, SMALL, run
 
-PAGES = ("translation", "fine-tuning", "language-model", "classifier", "distributed")
+PAGES = ("translation", "multilingual", "fine-tuning", "language-model", "classifier", "distributed")
 BLOCK = re.compile(r"```(console|python|toml)\n(.*?)```", flags=re.DOTALL)
 
 
@@ -20,6 +20,9 @@ BLOCK = re.compile(r"```(console|python|toml)\n(.*?)```", flags=re.DOTALL)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """What the pages suppose that a reader has."""
     write_corpus(tmp_path, 120, 10, 10, seed=1, level="simple")
+    for split in ("train", "valid"):  # a second language, as a program can make it: French from behind
+        lines = (line[::-1] for line in read_lines(tmp_path / f"{split}.fr"))
+        (tmp_path / f"{split}.de").write_text("\n".join(lines) + "\n", encoding="utf-8")
     english = list(read_lines(tmp_path / "train.en"))
     (tmp_path / "book.txt").write_text("\n".join(english) + "\n", encoding="utf-8")
     labelled = [f"{line}\t{'question' if line.endswith('?') else 'statement'}" for line in english]

@@ -28,6 +28,19 @@ SAMPLE = [
     "[brackets] {braces} <angles> ##a @@ #hash",
     "UPPER Case mixed CamelCase snake_case",
 ]
+STRANGE = [
+    "שלום עולם, זהו משפט בעברית עם ניקוד: שָׁלוֹם",
+    "یہ اردو ہے؛ این فارسی است، با نیم‌فاصله",
+    "日本語とカタカナと漢字、全角！？「引用」",
+    "漢字𠮷野家 𝔘𝔫𝔦𝔠𝔬𝔡𝔢 한글자모 ㄱㄴ",
+    "🇫🇷🇯🇵 👍🏽 👨‍👩‍👧‍👦 ❤️ ☃ 🧑🏿‍🚀 end",
+    "right\u200fto\u202bleft\u202c marks \ufeff and \u2066isolates\u2069",
+    "ไทยไม่เว้นวรรค Ελληνικά ქართული አማርኛ தமிழ் বাংলা",
+    "line\u2028separator\u2029paragraph\x0bvertical",
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 0123456789 ١٢٣ १२३ Ⅷ ㊙",
+]
+"""Nothing of it was seen when the vocabularies were made."""
+
 CORPUS = [*SAMPLE, *["low lower lowest new newer newest wide wider widest"] * 4]
 
 
@@ -130,6 +143,17 @@ def t5(directory: Path) -> Any:
 def t5_fast(directory: Path) -> Any:
     """The same as transformers itself saves it: tokenizer.json."""
     return resaved(directory, t5(directory), ("spiece.model", "tokenizer_config.json"))
+
+
+def pegasus(directory: Path) -> Any:
+    """Framed like T5, as tokenizer.json."""
+    transformers: Any = import_module("transformers")
+
+    train_sentencepiece(directory / "spiece.model", pad_id=0, bos_id=-1, eos_id=1, unk_id=2)
+    theirs = transformers.T5Tokenizer.from_pretrained(str(directory), extra_ids=10)
+    ids = {"pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0}
+    save_model(directory, SEQUENCE_CASES, "pegasus", len(theirs), **ids)
+    return resaved(directory, theirs, ("spiece.model",))
 
 
 def mbart(directory: Path) -> Any:
@@ -254,4 +278,18 @@ def _byte_level(directory: Path, specials: list[str]) -> None:
     (directory / "vocab.json").write_text(json.dumps(ids), encoding="utf-8")
 
 
-MAKERS = [marian, marian_separate, t5, t5_fast, mbart, bert, bert_fast, gpt2, gpt2_fast, bart, llama, llama3]
+MAKERS = [
+    marian,
+    marian_separate,
+    t5,
+    t5_fast,
+    pegasus,
+    mbart,
+    bert,
+    bert_fast,
+    gpt2,
+    gpt2_fast,
+    bart,
+    llama,
+    llama3,
+]

@@ -119,6 +119,44 @@ def pipe(name: str) -> Spoil:
     return spoil
 
 
+def pooled(make: Callable[[Path], None]) -> Spoil:
+    """A folder 1_Pooling, which makes a directory that of a sentence encoder."""
+
+    def spoil(folder: Path) -> None:
+        make(folder / "1_Pooling")
+
+    return spoil
+
+
+def folder_with_pipe(path: Path) -> None:
+    path.mkdir()
+    os.mkfifo(path / "config.json")
+
+
+def in_two_shards(folder: Path) -> None:
+    """The same tensors in two files, each of which the index names."""
+    names = [name for name in header(folder)[0] if name != "__metadata__"]
+    data = (folder / "model.safetensors").read_bytes()
+    for shard in ("a.safetensors", "b.safetensors"):
+        (folder / shard).write_bytes(data)
+    (folder / "model.safetensors").unlink()
+    table = {name: "ab"[i % 2] + ".safetensors" for i, name in enumerate(names)}
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": table}))
+
+
+def many_merges(table: dict[str, Any]) -> None:
+    table["model"] = {
+        "type": "BPE",
+        "vocab": {"a": 0, "b": 1},
+        "merges": [["a", "b"]] * 1_000_000,
+    }
+
+
+def many_pieces(folder: Path) -> None:
+    """Three million pieces of one letter in a SentencePiece model."""
+    (folder / "source.spm").write_bytes(b"\x0a\x03\x0a\x01a" * 3_000_000)
+
+
 def folder_at(name: str) -> Spoil:
     def spoil(folder: Path) -> None:
         (folder / name).unlink()
@@ -252,6 +290,25 @@ def bad_charsmap(folder: Path) -> None:
     spec = b"\x12" + varint(len(content)) + content
     path = folder / "source.spm"
     path.write_bytes(path.read_bytes() + b"\x1a" + varint(len(spec)) + spec)
+
+
+def index_link(folder: Path) -> None:
+    """An index that is somewhere else."""
+    sharded(lambda names: names)(folder)
+    link("model.safetensors.index.json", "{outside}")(folder)
+
+
+def hole(table: dict[str, Any], numbers: bytes) -> tuple[dict[str, Any], bytes]:
+    """Bytes that belong to no tensor."""
+    for name, entry_ in table.items():
+        if name != "__metadata__":
+            entry_["data_offsets"] = [place + 8 for place in entry_["data_offsets"]]
+    return table, bytes(8) + numbers
+
+
+def generation(**values: object) -> Spoil:
+    """A generation_config.json."""
+    return text("generation_config.json", json.dumps(values))
 
 
 DEEP = "[" * 100_000 + "]" * 100_000
@@ -462,6 +519,79 @@ CASES = [
         setting("added_tokens", {"self": "added_tokens"}),
         "added_tokens is no list",
     ),
+    # more of each kind
+    Hostile("weights-link-zero", "marian", link("model.safetensors", "/dev/zero"), "symbolic link"),
+    Hostile("config-link-zero", "marian", link("config.json", "/dev/zero"), "symbolic link"),
+    Hostile("config-link-loop", "marian", link("config.json", "config.json"), "symbolic link"),
+    Hostile("tokenizer-link-zero", "bert", link("tokenizer.json", "/dev/zero"), "symbolic link"),
+    Hostile("tokenizer-pipe", "bert", pipe("tokenizer.json"), "not a regular file"),
+    Hostile("spm-link-zero", "marian", link("target.spm", "/dev/zero"), "symbolic link"),
+    Hostile("generation-link", "marian", link("generation_config.json", "{outside}"), "symbolic link"),
+    Hostile("index-link", "marian", index_link, "symbolic link"),
+    Hostile("pooling-link", "bert", pooled(lambda path: path.symlink_to("/etc")), "symbolic link"),
+    Hostile("pooling-pipe", "bert", pooled(folder_with_pipe), "not a regular file"),
+    Hostile("pooling-file", "bert", pooled(Path.touch), "1_Pooling"),
+    Hostile("header-of-0", "marian", text("model.safetensors", struct.pack("<Q", 0)), "model.safetensors"),
+    Hostile("header-utf-16", "marian", head(lambda t, n: (json.dumps(t).encode("utf-16"), n)), "not valid"),
+    Hostile("header-list", "marian", head(lambda _, numbers: (b"[1, 2]", numbers)), "model.safetensors"),
+    Hostile("tensor-hole", "marian", head(hole), "model.safetensors"),
+    Hostile("tensor-in-two-shards", "marian", in_two_shards, "stands there twice"),
+    Hostile(
+        "shard-backslash",
+        "marian",
+        sharded(lambda names: dict.fromkeys(names, "..\\x.safetensors")),
+        "shards are .safetensors files of this directory",
+    ),
+    Hostile(
+        "shard-below",
+        "marian",
+        sharded(lambda names: dict.fromkeys(names, "sub/x.safetensors")),
+        "shards are .safetensors files of this directory",
+    ),
+    Hostile(
+        "shard-hidden",
+        "marian",
+        sharded(lambda names: dict.fromkeys(names, ".x.safetensors")),
+        "shards are .safetensors files of this directory",
+    ),
+    Hostile(
+        "shards-5000",
+        "marian",
+        sharded(
+            lambda names: {f"{name}{i}": f"{i}.safetensors" for name in list(names)[:1] for i in range(5000)}
+        ),
+        "shards; 1000 are read at most",
+    ),
+    Hostile("config-utf-16", "marian", text("config.json", '{"d_model": 8}'.encode("utf-16")), "config.json"),
+    Hostile("tokenizer-utf-16", "bert", text("tokenizer.json", "{}".encode("utf-16")), "tokenizer.json"),
+    Hostile("d_model-infinite", "marian", raw("d_model", "Infinity"), "is not a number"),
+    Hostile("d_model-1e999", "marian", raw("d_model", "1e999"), "d_model"),
+    Hostile(
+        "sizes-largest-allowed",
+        "marian",
+        edit(
+            "config.json",
+            d_model=16_384,
+            vocab_size=2_000_000,
+            encoder_layers=256,
+            decoder_layers=256,
+            encoder_ffn_dim=131_072,
+            decoder_ffn_dim=131_072,
+        ),
+        "the weights are not those of config.json",
+    ),
+    Hostile("generation-beam-1000", "marian", generation(num_beams=1000), "num_beams = 1000 is impossible"),
+    Hostile("generation-penalty-text", "marian", generation(length_penalty="1"), "length_penalty = '1' is"),
+    Hostile("generation-length-1e12", "marian", generation(min_length=10**12), f"{10**12} {IMPOSSIBLE}"),
+    Hostile("generation-ngram-negative", "marian", generation(no_repeat_ngram_size=-1), IMPOSSIBLE),
+    Hostile("generation-list", "marian", text("generation_config.json", "[]"), "an object is expected"),
+    Hostile("tokenizer-merges-1e6", "bert", vocabulary(many_merges), "tokenizer"),
+    Hostile("tokenizer-config-deep", "bert", text("tokenizer_config.json", DEEP), "nested deeper than"),
+    Hostile("spm-pieces-3e6", "marian", many_pieces, "source.spm"),
+    Hostile("spm-group", "marian", text("source.spm", b"\x0b" * 100_000), "is damaged"),
+    Hostile("spm-nested-lies", "marian", text("source.spm", b"\x0a\x05\x0a\x7fabc"), "is damaged"),
+    Hostile("vocab-nested", "marian", text("vocab.json", '{"a": {"b": [1]}}'), "each once"),
+    Hostile("vocab-utf-16", "marian", text("vocab.json", '{"a": 0}'.encode("utf-16")), "vocab.json"),
 ]
 
 

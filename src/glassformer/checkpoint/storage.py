@@ -50,7 +50,8 @@ def restore(name: str, tensors: Mapping[str, RawTensor]) -> NDArray[np.float32]:
     if tensors[name].dtype != "I8":
         return values
     with np.errstate(over="ignore", invalid="ignore"):  # a file may say anything; what is not finite is found
-        return values * _beside(tensors[name + _SCALE].float32(), values.ndim)
+        values *= _beside(tensors[name + _SCALE].float32(), values.ndim)  # in place: they are a copy already
+    return values
 
 
 def stored_types(parameters: Mapping[str, tuple[int, ...]], storage: Storage) -> dict[str, TensorType]:

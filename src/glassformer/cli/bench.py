@@ -57,7 +57,12 @@ def bench(
     from glassformer.decoding.pretrained import shipped_model
     from glassformer.errors import InputError
 
-    model = load(run or shipped_model(), engine=read_engine(engine), precision=read_precision(precision))
+    model = load(
+        run or shipped_model(),
+        engine=read_engine(engine),
+        precision=read_precision(precision),
+        any_language=True,
+    )
     if isinstance(model, TextEncoder):
         raise InputError("bench measures models that generate text; this one only reads")
     texts = _texts(source)

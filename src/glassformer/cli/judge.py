@@ -9,6 +9,7 @@ import typer
 
 from glassformer.cli.data import Json
 from glassformer.cli.report import console, say, show, show_json, table
+from glassformer.cli.use import TargetLanguage
 from glassformer.errors import CheckFailed, ConfigError, DataError, suggest
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def evaluate(
     tokenized: Annotated[
         bool, typer.Option("--tokenized", help="BLEU of old papers too: tokenised text, lower-cased.")
     ] = False,
+    language: TargetLanguage = None,
     compare: Annotated[Path | None, typer.Option(help="Another model, by paired bootstrap.")] = None,
     min_bleu: Annotated[float | None, typer.Option(help="Exit with 5 below this BLEU.")] = None,
     out: Annotated[Path | None, typer.Option("-o", "--output", help="Write the translations here.")] = None,
@@ -68,6 +70,7 @@ def evaluate(
     _check_family(model, src, ref, text, labelled)
     translations = {"--beam": beam, "--alpha": alpha, "--tokenize": tokenize, "--compare": compare}
     translations |= {
+        "--language": language,
         "--min-bleu": min_bleu,
         "--shortlist": shortlist or None,
         "--tokenized": tokenized or None,
@@ -80,7 +83,7 @@ def evaluate(
         report = _label_report(model, labelled)
     else:
         options = {name: value for name, value in (("beam", beam), ("alpha", alpha)) if value is not None}
-        judge = _Judge(model, compare, options, shortlist, tokenize, tokenized)
+        judge = _Judge(model, compare, options, shortlist, tokenize, tokenized, language)
         report = judge.report(src or Path(), ref or [])
     if out is not None:
         try:
@@ -105,6 +108,7 @@ class _Judge(NamedTuple):
     shortlist: bool
     tokenize: str | None
     tokenized: bool
+    language: str | None
 
     def report(self, src: Path, ref: Sequence[Path]) -> _Report:
         """Translate a test set and score it."""
@@ -131,6 +135,8 @@ class _Judge(NamedTuple):
         from glassformer.evaluation import evaluate as judge
 
         translator = Translator.from_pretrained(model, shortlist=self.shortlist)
+        if self.language is not None:
+            translator = translator.into(self.language)
         decode = read(DecodeConfig, translator.decode.model_dump() | dict(self.options), "eval")
         counter = _counter(len(sources), "translated")
         return judge(translator, sources, references, decode, tokenize=self.tokenize, progress=counter)
@@ -238,7 +244,8 @@ def check(
     texts = [line for line in read_lines(source) if line.strip()] if source is not None else list(SENTENCES)
     if not texts:
         raise DataError(f"{source}: every line is blank; give at least one text")
-    found = check_model(load(model, engine="pytorch"), texts, only or ())
+    used = load(model, engine="pytorch", any_language=True)  # what is checked holds for each of them
+    found = check_model(used, texts, only or ())
     if as_json:
         show_json(
             [{**vars(each), "difference": _number(each.difference), "holds": each.holds} for each in found]

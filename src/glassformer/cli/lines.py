@@ -4,6 +4,7 @@ import json
 import re
 import sys
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -180,10 +181,30 @@ def _exported(line: str, out: Path) -> str:
     return "\t".join(f"'{cell}" if cell[:1] in ("=", "+", "@") else cell for cell in line.split("\t"))
 
 
-def warn(found: "Text", number: int) -> None:
-    """What there is to say about a result, with the number of its text."""
-    for warning in found.warnings:
-        say(f"warning: text {number}: {warning}")
+class Warnings:
+    """What there is to say about results: of each kind the first at once, how many more there are at the end.
+
+    Warnings that differ in figures alone are of one kind.
+    """
+
+    def __init__(self) -> None:
+        self._first: dict[str, int] = {}
+        self._more: Counter[str] = Counter()
+
+    def tell(self, warnings: Iterable[str], number: int) -> None:
+        """The warnings about the text of a number."""
+        for warning in warnings:
+            kind = re.sub(r"\d+", "", warning)
+            if self._first.setdefault(kind, number) == number:
+                say(f"warning: text {number}: {warning}")
+            else:
+                self._more[kind] += 1
+
+    def finish(self) -> None:
+        """How many were left untold."""
+        for kind, count in self._more.items():
+            texts = "1 more text" if count == 1 else f"{count:,} more texts"
+            say(f"warning: {texts} as text {self._first[kind]}; --json tells each")
 
 
 def json_line(data: dict[str, Any]) -> str:

@@ -30,10 +30,18 @@ def serve(
     max_queue: Annotated[int | None, typer.Option(help="Requests that may wait.")] = None,
     max_input_tokens: Annotated[int | None, typer.Option(help="Tokens of a sentence.")] = None,
     deadline: Annotated[float | None, typer.Option(help="Seconds until a request is given up.")] = None,
+    compat: Annotated[str, typer.Option(help="Routes of others: deepl, openai.")] = "openai",
+    quantize: Annotated[str | None, typer.Option(help="int8: multiply in bytes.")] = None,
+    metrics_port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Serve /metrics there, and only there.")
+    ] = None,
     rate: Annotated[float | None, typer.Option(help="Requests per second and client; 0: any number.")] = None,
     log_format: Annotated[str, typer.Option(help="json or plain.")] = "json",
+    log_text: Annotated[
+        bool, typer.Option("--log-text", help="Write what clients send into the log.")
+    ] = False,
 ) -> None:
-    """Serve models over HTTP: own, LibreTranslate's and OpenAI's routes.
+    """Serve models over HTTP: own routes, and those of LibreTranslate, OpenAI and DeepL.
 
     glassformer serve
 
@@ -56,6 +64,10 @@ def serve(
         tuple(cors or ()),
         insecure,
         log_format=log_format,
+        log_text=log_text,
+        compat=tuple(dict.fromkeys(each.strip() for each in compat.split(",") if each.strip())),
+        quantize=quantize,
+        metrics_port=metrics_port,
     )
     given = {
         "max_batch_tokens": max_batch_tokens,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.data import Json
-from glassformer.cli.lines import answer, each_line, json_line, rendered, stream_out, warn
+from glassformer.cli.lines import Warnings, answer, each_line, json_line, rendered, stream_out
 from glassformer.cli.report import say, show, show_json
 from glassformer.errors import ConfigError
 
@@ -33,6 +33,9 @@ TopP = Annotated[float | None, typer.Option(help="Sampling: among the best of th
 Seed = Annotated[int | None, typer.Option(help="Sampling: fixes what is drawn.")]
 Scores = Annotated[bool, typer.Option("--scores", help="Print the score before each result.")]
 Stream = Annotated[bool, typer.Option("--stream", help="Print tokens as they come.")]
+TargetLanguage = Annotated[
+    str | None, typer.Option("--language", "--to", help="Target language of a multilingual model.")
+]
 Shortlist = Annotated[
     bool, typer.Option("--shortlist", help="Consider only target tokens that the training text makes likely.")
 ]
@@ -74,7 +77,7 @@ def translate(
     prefix: Annotated[str, typer.Option(help="How each translation begins.")] = "",
     term: Annotated[list[str] | None, typer.Option(help="Words that must occur; may be repeated.")] = None,
     forbid: Annotated[list[str] | None, typer.Option(help="Words that may not occur.")] = None,
-    language: Annotated[str | None, typer.Option(help="Target language of a multilingual model.")] = None,
+    language: TargetLanguage = None,
     split: Annotated[bool, typer.Option("--split", help="Translate sentence by sentence.")] = False,
     shortlist: Shortlist = False,
     scores: Scores = False,
@@ -117,17 +120,21 @@ def translate(
         on_ray(ray, model, source, out, options | wishes)
         return
 
+    warnings = Warnings()
+
     def several(lines: Sequence[str], first: int) -> Iterator[str]:
         found = translator.translate(lines, alignment=align, **wishes, **options)
         for number, (line, each) in enumerate(zip(lines, found, strict=True), start=first):
-            warn(each, number)
+            warnings.tell(each.warnings, number)
             yield from rendered(line, each, scores=scores, align=align, as_json=as_json)
 
     if stream:
-        for line in each_line(text, source):
+        for number, line in enumerate(each_line(text, source), start=1):
+            warnings.tell(translator.input_warnings(line), number)
             stream_out(translator.stream(line, **wishes, **options))
     else:
         answer(text, source, out, several)
+    warnings.finish()
     if translator.engines.name != "pytorch":
         for reason in translator.engines.reasons:  # PyTorch is slower: whoever waits is told why
             say(f"note: {reason}; PyTorch answered")
@@ -171,10 +178,12 @@ def generate(
         given["temperature"] = 0.8 if temperature is None else temperature
     options = _options(language_model.decode, given) | {"max_length": max_tokens}
 
+    warnings = Warnings()
+
     def several(lines: Sequence[str], first: int) -> Iterator[str]:
         found = language_model.generate(lines, **options)
         for number, (line, each) in enumerate(zip(lines, found, strict=True), start=first):
-            warn(each, number)
+            warnings.tell(each.warnings, number)
             yield from rendered(line, each, scores=scores, as_json=as_json, before=line)
 
     if stream:
@@ -182,6 +191,7 @@ def generate(
             stream_out(language_model.stream(line, **options), before=line)
     else:
         answer(prompt, source, out, several)
+    warnings.finish()
 
 
 def fill(
@@ -292,6 +302,7 @@ def score(
     ] = None,
     target: Annotated[Path | None, typer.Option("--tgt", help="Texts to score.")] = None,
     words: Annotated[bool, typer.Option("--words", help="Log-probability of each word.")] = False,
+    language: TargetLanguage = None,
     as_json: Json = False,
 ) -> None:
     """Say how probable given translations, or texts, are: log-probability and perplexity of each line.
@@ -305,7 +316,7 @@ def score(
         raise ConfigError("nothing to score; name the texts with --tgt")
     if source is not None:
         pairs = [(pair.source, pair.target) for pair in Pairs.from_files(source, target)]
-        found = Translator.from_pretrained(*(model or [])).score(pairs)
+        found = Translator.from_pretrained(*(model or [])).score(pairs, language=language)
     elif model:
         found = LanguageModel.from_pretrained(*model).score(list(Lines.from_file(target)))
     else:

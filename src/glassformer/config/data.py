@@ -15,7 +15,10 @@ class CorpusFiles(Strict):
     tgt: str | None = None
     """Target sentences, line by line beside ``src``."""
     pairs: str | None = None
-    """Pairs in one file: ``.tsv`` (source, TAB, target) or ``.jsonl`` (keys source and target)."""
+    """Pairs in one file: ``.tsv`` (source, TAB, target) or ``.jsonl`` (keys source and target).
+
+    A third column, or the key lang, is the target language of a multilingual model.
+    """
     text: str | None = None
     """Plain text, for language models and masked language models."""
     labelled: str | None = None
@@ -52,7 +55,10 @@ class DataConfig(Strict):
     valid: CorpusFiles | None = None
     """The corpus to choose by; never learned from."""
     langs: Annotated[tuple[str, ...], Field(strict=False, max_length=2)] = ()  # TOML has lists
-    """Codes of the source and target language, for cards and the server: ``["en", "fr"]``."""
+    """Codes of the source and target language, for cards and the server: ``["en", "fr"]``.
+
+    The second is the target language of pairs that name none, in a run with tokenizer.languages.
+    """
     max_length: PositiveInt = 256
     """Longest side of a training pair, in tokens; longer pairs are left out and counted."""
     max_ratio: Annotated[float, Field(ge=1)] = 9.0

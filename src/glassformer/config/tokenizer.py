@@ -26,7 +26,7 @@ class TokenizerConfig(Strict):
     dropout: Probability = 0.0
     """Share of merges left out at random while training (BPE-dropout)."""
     languages: Annotated[tuple[str, ...], Field(strict=False)] = ()  # TOML has lists
-    """Target languages of a multilingual model; each gets a tag such as ``>>fr<<``."""
+    """Target languages of a multilingual model; each gets a tag such as ``>>fr<<``, and pairs name theirs."""
 
     @model_validator(mode="after")
     def _dropout_needs_merges(self) -> Self:

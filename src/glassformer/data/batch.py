@@ -1,6 +1,6 @@
 """Batches: what a model is shown and what it should answer, as tensors.
 
-How rows are framed, with ``>>fr<<`` only where the target language has a tag:
+How rows are framed, with ``>>fr<<`` only where target languages have tags:
 
 ===========  ==============================  ===================================================
 pairs        source ``>>fr<< ids </s>``      target ``<s> ids``, labels ``ids </s>``
@@ -10,9 +10,10 @@ lines        source ``<s> ids </s>``, some   labels: the hidden tokens in their 
 labelled     source ``<s> ids </s>``         labels: one per row
 ===========  ==============================  ===================================================
 
-The source of a pair ends with ``</s>`` as in Marian and fairseq; a text that is read alone stands between
-``<s>`` and ``</s>`` as in BERT, so that its first position belongs to the whole of it. Padding stands behind
-the tokens; its label is ``NO_LABEL``.
+The source of a pair ends with ``</s>`` as in Marian and fairseq; imported tokenizers bring the frame that
+their models know, BART's being source ``<s> ids </s>``, target ``</s> <s> ids``, labels ``<s> ids </s>``. A
+text that is read alone stands between ``<s>`` and ``</s>`` as in BERT, so that its first position belongs to
+the whole of it. Padding stands behind the tokens; its label is ``NO_LABEL``.
 """
 
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ from torch import Tensor
 from glassformer.data.sampler import Windows
 from glassformer.data.store import Ids, Ragged
 from glassformer.text import Tokenizer
+from glassformer.text.vocabulary import EOS
 
 NO_LABEL = -1
 """The label where nothing is to be learned."""
@@ -80,24 +82,34 @@ class Specials(NamedTuple):
     """Ids below this one stand for no text."""
     size: int
     """How many ids there are."""
+    before: tuple[int, ...] = ()
+    """What stands before the source of a pair, behind its tag."""
+    after: tuple[int, ...] = (EOS,)
+    """What stands behind it."""
+    forced: tuple[int, ...] = ()
+    """What every target of a pair begins with; a decoder is not asked for it, but has learned it."""
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> "Specials":
         """Those of a tokenizer."""
         n_control = tokenizer.n_control
         t = tokenizer
-        return cls(t.pad_id, t.bos_id, t.eos_id, t.mask_id, n_control, t.size)
+        frame = (t.source_before, t.source_after, t.target_before)
+        return cls(t.pad_id, t.bos_id, t.eos_id, t.mask_id, n_control, t.size, *frame)
 
 
 def pair_batch(
-    source: Ragged, target: Ragged, rows: Numbers, specials: Specials, tag: int | None = None
+    source: Ragged, target: Ragged, rows: Numbers, specials: Specials, tags: Ids | None = None
 ) -> Batch:
-    """Pairs for an encoder-decoder; ``tag`` asks for a target language."""
-    before = [] if tag is None else [tag]
-    encoded = padded(source, specials.pad, before, [specials.eos])
-    lengths = source.lengths + len(before) + 1
-    shown = padded(target, specials.pad, [specials.bos], [])
-    labels = padded(target, NO_LABEL, [], [specials.eos])
+    """Pairs for an encoder-decoder; ``tags`` ask for the target language of each."""
+    free = () if tags is None else (specials.pad,)  # kept free for the tags
+    before = (*free, *specials.before)
+    encoded = padded(source, specials.pad, before, specials.after)
+    if tags is not None:
+        encoded[:, 0] = tags
+    lengths = source.lengths + len(before) + len(specials.after)
+    shown = padded(target, specials.pad, (specials.bos, *specials.forced), ())
+    labels = padded(target, NO_LABEL, specials.forced, (specials.eos,))
     return _batch(rows, labels, source=encoded, source_lengths=lengths, target=shown)
 
 

@@ -53,7 +53,7 @@ def store_fingerprint(
     corpus: Corpus, tokenizer: Tokenizer, data: DataConfig, options: StoreOptions = PLAIN
 ) -> str:
     """SHA-256 of all that decides what is in a store; a good name for one that many runs share."""
-    decides = {
+    decides: dict[str, object] = {
         "format": FORMAT,
         "kind": _kind(corpus, options),
         "corpus": corpus.fingerprint,
@@ -63,6 +63,8 @@ def store_fingerprint(
         "keep_text": options.keep_text,
         "labels": options.labels,
     }
+    if tokenizer.languages:
+        decides["language"] = options.language
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
 
 

@@ -2,7 +2,8 @@
 
 A store is a folder. ``store.json`` says what it holds; each side has its ids in one flat file, the place
 where each row begins and the length of each row. Special tokens are not stored, except that every line of a
-``stream`` ends with ``</s>``.
+``stream`` ends with ``</s>``, and that pairs of a multilingual model have the tag of their target language in
+a file of its own.
 """
 
 from functools import cached_property
@@ -20,6 +21,7 @@ FORMAT = 1
 """Changes whenever a store of before would be read wrongly."""
 
 HEADER = "store.json"
+TAGS = "tags"
 
 StoreKind = Literal["pairs", "labelled", "lines", "stream"]
 Ids = NDArray[Any]  # uint16 or uint32, by the size of the vocabulary
@@ -39,6 +41,7 @@ class Header(Strict):
     dropped: dict[str, int]
     labels: Annotated[tuple[str, ...], Field(strict=False)]
     has_text: bool
+    has_tags: bool = False
 
 
 class Ragged(NamedTuple):
@@ -145,6 +148,11 @@ class TokenStore:
             raise DataError(f"{self.folder}: a store of {self.kind} has no labels")
         return _mapped(self.folder / "labels", "int32")
 
+    @cached_property
+    def tags(self) -> Ids | None:
+        """The id of every pair's tag, which asks for its target language; None where pairs have none."""
+        return _mapped(self.folder / TAGS, self.header.id_type) if self.header.has_tags else None
+
     @property
     def _target(self) -> Side:
         if self.kind != "pairs":
@@ -171,6 +179,8 @@ def read_header(folder: Path) -> Header | None:
 
 def _expected_sizes(header: Header) -> list[tuple[str, int]]:
     found = [("labels", header.n_rows * 4)] if header.kind == "labelled" else []
+    if header.has_tags:
+        found.append((TAGS, header.n_rows * np.dtype(header.id_type).itemsize))
     for name, n_tokens in zip(side_names(header.kind), header.n_tokens, strict=True):
         found.append((f"{name}.ids", n_tokens * np.dtype(header.id_type).itemsize))
         found.append((f"{name}.offsets", (header.n_rows + 1) * 8))

@@ -34,7 +34,7 @@ class Batches:
 
     With ``dropout`` (of merges) texts are encoded anew in each epoch, so the store must have kept them.
     Batches are still made by the lengths without it: dropout makes texts longer, and the token budget is then
-    not exact. ``tag`` is the id of a target language.
+    not exact.
     """
 
     def __init__(
@@ -45,12 +45,11 @@ class Batches:
         *,
         shuffle: bool = True,
         dropout: float = 0.0,
-        tag: int | None = None,
     ) -> None:
         if dropout and not store.header.has_text:
             raise DataError(f"{store.folder}: dropout needs the text, which is not kept here; set keep_text")
         self.store, self.tokenizer, self.train = store, tokenizer, train
-        self.dropout, self.tag = dropout, tag
+        self.dropout = dropout
         self.specials = Specials.of(tokenizer)
         self.plan = self._plan(shuffle)
         self._order: tuple[int, BatchOrder | WindowOrder] | None = None
@@ -80,7 +79,8 @@ class Batches:
                 random = np.random.default_rng([_MASKING, self.train.seed, epoch, index])
                 return masked_batch(source, rows, self.specials, self.train.mask_probability, random)
             case _:
-                return pair_batch(source, self._gather(1, rows, epoch), rows, self.specials, self.tag)
+                tags = None if self.store.tags is None else self.store.tags[rows]
+                return pair_batch(source, self._gather(1, rows, epoch), rows, self.specials, tags)
 
     def epoch(self) -> Iterator[Batch]:
         """The batches of the first epoch, for validation."""
@@ -93,8 +93,9 @@ class Batches:
                 n_tokens, context = len(store.tokens), train.context_length
                 return WindowPlan(n_tokens, context, train.batch_tokens, train.seed, shuffle=shuffle)
             case "pairs":
-                source = store.source_lengths + (1 if self.tag is None else 2)
-                lengths = [source, store.target_lengths + 1]
+                before, after, forced = self.specials.before, self.specials.after, self.specials.forced
+                around = (store.tags is not None) + len(before) + len(after)
+                lengths = [store.source_lengths + around, store.target_lengths + 1 + len(forced)]
             case _:
                 lengths = [store.source_lengths + 2]
         return BucketPlan(lengths, train.batch_tokens, train.seed, shuffle=shuffle)

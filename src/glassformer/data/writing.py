@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassformer.config import DataConfig
-from glassformer.data.store import FORMAT, HEADER, Header, StoreKind, side_names
+from glassformer.data.store import FORMAT, HEADER, TAGS, Header, StoreKind, side_names
 from glassformer.errors import DataError, suggest
 from glassformer.text import Corpus, Tokenizer
+from glassformer.text.languages import Tagger
 
 Progress = Callable[[int], None]
 """Is told how many rows of the corpus have been read so far."""
@@ -31,6 +32,8 @@ class StoreOptions:
     """Keep the text beside the ids, to encode it anew in every epoch (BPE-dropout)."""
     labels: tuple[str, ...] | None = None
     """The labels that may occur, sorted: those of the training set, for a validation set."""
+    language: str | None = None
+    """The target language of pairs that name none, for a tokenizer with language tags."""
     chunk_rows: int = 10_000
     """Rows in memory at once; what is written does not depend on it."""
 
@@ -53,6 +56,8 @@ class StoreWriter:
             _SideWriter(self._open, name, self.id_type, keep_text=options.keep_text)
             for name in side_names(kind)
         ]
+        self.tagger = Tagger(tokenizer, options.language)
+        self.tag_file = self._open(TAGS) if kind == "pairs" and tokenizer.languages else None
         self.label_file = self._open("labels") if kind == "labelled" else None
         self.label_places = {name: place for place, name in enumerate(options.labels or ())}
         self.n_read = self.n_rows = 0
@@ -93,6 +98,7 @@ class StoreWriter:
             dropped=self.dropped,
             labels=self._sort_labels(),
             has_text=self.options.keep_text,
+            has_tags=self.tag_file is not None,
         )
         file = self._open(HEADER)
         file.write(header.model_dump_json(indent=2).encode() + b"\n")
@@ -105,16 +111,26 @@ class StoreWriter:
         return file
 
     def _write(self, chunk: list[tuple[str, ...]], where: str) -> None:
-        columns = list(zip(*chunk, strict=True))
+        tags = self._tags(chunk, where) if self.kind == "pairs" else []
+        columns = list(zip(*(row[:2] for row in chunk), strict=True))
         encoded = [self._encode(place, columns[place]) for place in range(len(self.sides))]
         lengths = [np.fromiter(map(len, rows), np.int64, len(rows)) for rows in encoded]
         keep = self._kept(lengths)
         kept = np.flatnonzero(keep).tolist()
         if self.label_file is not None:
             self._write_labels([columns[1][row] for row in kept], where)
+        if self.tag_file is not None:
+            self.tag_file.write(np.array([tags[row] for row in kept], self.id_type).tobytes())
         for side, texts, rows, length in zip(self.sides, columns, encoded, lengths, strict=False):
             side.write([rows[row] for row in kept], length[keep], [texts[row] for row in kept])
         self.n_rows += len(kept)
+
+    def _tags(self, chunk: list[tuple[str, ...]], where: str) -> list[int | None]:
+        """The tag of each pair, none where the tokenizer has none; a row is also a line of its file."""
+        return [
+            self.tagger.tag(row[2] if len(row) > 2 else None, f"{where}: line {number}")
+            for number, row in enumerate(chunk, start=self.n_read + 1)
+        ]
 
     def _encode(self, place: int, texts: Sequence[str]) -> list[list[int]]:
         if self.kind == "pairs" and place == 0:

@@ -8,12 +8,12 @@ brought to one length by padding before their beginning.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, count
-from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 
 from glassformer.config import DecodeConfig
+from glassformer.decoding.asked import Asked
 from glassformer.decoding.generation import Decoder
 from glassformer.decoding.hypothesis import Beginning, Hypothesis, Query
 from glassformer.decoding.joining import JoinedRows
@@ -22,35 +22,6 @@ from glassformer.decoding.search import BeamSearch
 from glassformer.decoding.shortlisted import ShortlistedRows
 from glassformer.decoding.step import average, log_softmax
 from glassformer.errors import InputError
-
-
-class Asked(NamedTuple):
-    """A query, and how it is to be decoded."""
-
-    query: Query
-    config: DecodeConfig
-
-
-class Session(Protocol):
-    """Something that decodes queries step by step, which come and go between steps.
-
-    A slot is the name of a query from ``add`` to ``remove``. One thread at a time may use a session.
-    """
-
-    def add(self, asked: Sequence[Asked]) -> list[int]:
-        """Let queries join, and give their slots; all of them, or on an error none."""
-
-    def step(self) -> list[int]:
-        """One token further for every query; gives the slots that are complete since."""
-
-    def certain(self, slot: int) -> Beginning:
-        """The tokens of an output that nothing will change any more."""
-
-    def results(self, slot: int) -> list[Hypothesis]:
-        """The hypotheses of a slot that is complete, best first."""
-
-    def remove(self, slot: int) -> None:
-        """Forget a slot, complete or not; its place is free from the next step on."""
 
 
 class RunningBatch:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import prod
 from threading import Lock
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
@@ -13,6 +14,7 @@ from glassformer.decoding.native import NativeDecoder
 from glassformer.decoding.shortlist import Shortlist
 from glassformer.decoding.targets import Target, TargetScore
 from glassformer.engine import Engine
+from glassformer.engine.parameters import parameter_shapes
 from glassformer.errors import InputError
 
 if TYPE_CHECKING:
@@ -94,6 +96,11 @@ class Engines(Generic[M]):
     def name(self) -> str:
         """Who answers what the native engine can be asked: ``native int8 (avx512vnni)`` or ``pytorch``."""
         return PYTORCH if self._native is None else self._native.name
+
+    @property
+    def n_parameters(self) -> int:
+        """Numbers that training has changed, in the first model; a tied matrix counts once."""
+        return sum(prod(shape) for shape in parameter_shapes(self.config).values())
 
     @property
     def native(self) -> NativeDecoder | None:

@@ -16,6 +16,9 @@ Terms = Sequence[str] | Mapping[str, str]
 Key = tuple[int, int]
 """The places of a text among texts and of a sentence in it."""
 
+Language = str | Sequence[str | None] | None
+"""The target language: one for all texts, or one for each; None is the model's own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
@@ -25,7 +28,7 @@ class Wishes:
     """Beginning of the output; one for all texts, or one for each."""
     required: Terms = ()
     forbidden: Sequence[str] = ()
-    language: str | None = None
+    language: Language = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,8 @@ class Framing:
         sentences = [cut[i][j].text for i, j in keys]
         what = "a sentence" if split else "a source"
         names = [f"{place(i, len(cut))}{what}" for i, _ in keys]
-        sources = self.sources(sentences, wishes.language, names)
+        tags = self._tags(wishes.language, len(cut))
+        sources = self._sources(sentences, [tags[i] for i, _ in keys], names)
         prefixes = self._prefixes(wishes.prefix, len(cut))
         forbidden = self._phrases(wishes.forbidden)
         return {
@@ -64,16 +68,19 @@ class Framing:
             if source
         }
 
-    def sources(
-        self, texts: Sequence[str], language: str | None = None, names: Sequence[str] | None = None
+    def sources(self, texts: Sequence[str], language: Language = None) -> list[tuple[int, ...]]:
+        """The source ids of each text, none at all for a blank one."""
+        names = [f"{place(i, len(texts))}a source" for i in range(len(texts))]
+        return self._sources(texts, self._tags(language, len(texts)), names)
+
+    def _sources(
+        self, texts: Sequence[str], tags: Sequence[Sequence[int]], names: Sequence[str]
     ) -> list[tuple[int, ...]]:
-        """The source ids of each text, none at all for a blank one; messages call them by their names."""
-        tag = self._tag(language or self.language)
+        """The same with the tag of each; messages call them by their names."""
         before, after = self.tokenizer.source_before, self.tokenizer.source_after
-        names = [f"{place(i, len(texts))}a source" for i in range(len(texts))] if names is None else names
         return [
             self._fitting((*tag, *before, *ids, *after), name) if ids else ()
-            for ids, name in zip(self.tokenizer.encode_source(texts), names, strict=True)
+            for ids, tag, name in zip(self.tokenizer.encode_source(texts), tags, names, strict=True)
         ]
 
     def targets(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
@@ -82,6 +89,15 @@ class Framing:
         for i, ids in enumerate(encoded):
             self._fitting((*ids, self.tokenizer.eos_id), f"{place(i, len(texts))}a target")
         return [tuple(ids) for ids in encoded]
+
+    def _tags(self, language: Language, n: int) -> list[list[int]]:
+        """What asks for the target language of each of ``n`` texts."""
+        if language is None or isinstance(language, str):
+            return [self._tag(language or self.language)] * n
+        if len(language) != n:
+            raise InputError(f"{len(language)} languages for {n} texts; give one for each, or one for all")
+        known = {each: self._tag(each or self.language) for each in set(language)}
+        return [known[each] for each in language]
 
     def _tag(self, language: str | None) -> list[int]:
         """What asks for the target language; a model of one language needs not be told which."""

@@ -14,14 +14,24 @@ if TYPE_CHECKING:
 
 
 def load(
-    directory: Path | str, *, engine: EngineChoice = "auto", precision: Precision = "auto"
+    directory: Path | str,
+    *,
+    engine: EngineChoice = "auto",
+    precision: Precision = "auto",
+    any_language: bool = False,
 ) -> "Translator | LanguageModel | TextEncoder":
-    """What a model or run directory is for, by its family; an encoder is always PyTorch's."""
+    """What a model or run directory is for, by its family; an encoder is always PyTorch's.
+
+    With ``any_language`` a translator into several languages that has no default takes the first of them.
+    """
     match family_of(directory):
         case "encoder-decoder":
             from glassformer.decoding.translator import Translator
 
-            return Translator.from_pretrained(directory, engine=engine, precision=precision)
+            found = Translator.from_pretrained(directory, engine=engine, precision=precision)
+            languages = found.tokenizer.languages
+            unsaid = any_language and languages and found.framing.language is None
+            return found.into(languages[0]) if unsaid else found
         case "decoder-only":
             from glassformer.decoding.language_model import LanguageModel
 

@@ -9,7 +9,7 @@ from glassformer.decoding.native import NativeDecoder
 from glassformer.engine import Engine
 
 if TYPE_CHECKING:
-    from glassformer.decoding.continuous import Asked, Session
+    from glassformer.decoding.asked import Asked, Session
     from glassformer.decoding.engines import Engines
 
 MOST_ROWS = 1024

@@ -1,6 +1,7 @@
 """Text in, text out, by an encoder-decoder."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack, overload
@@ -17,7 +18,9 @@ from glassformer.decoding.defaults import FILE as DEFAULTS
 from glassformer.decoding.defaults import AlignmentLayer, Defaults
 from glassformer.decoding.engines import EngineChoice, Engines, Native
 from glassformer.decoding.explaining import Explainable
-from glassformer.decoding.framing import Framing, Key, Terms, Wishes
+from glassformer.decoding.familiarity import FILE as FAMILIAR
+from glassformer.decoding.familiarity import Familiarity
+from glassformer.decoding.framing import Framing, Key, Language, Terms, Wishes
 from glassformer.decoding.hypothesis import Hypothesis, Query
 from glassformer.decoding.paragraphs import NOTHING, join_texts
 from glassformer.decoding.pretrained import load_family, main_directory, open_family, read_shortlist, save
@@ -27,6 +30,7 @@ from glassformer.decoding.shortlist import Shortlist
 from glassformer.decoding.splitting import Segment
 from glassformer.decoding.targets import Target
 from glassformer.decoding.wording import (
+    MUCH_UNKNOWN,
     UNREAD,
     check_texts,
     input_warnings,
@@ -61,11 +65,16 @@ class Translator(Explainable):
         language: str | None = None,
         shortlist: Shortlist | None = None,
         reading: Reading | None = None,
+        familiarity: Familiarity | None = None,
     ) -> None:
-        """``decode`` and ``language`` are for calls that give none; alignments come from ``reading``."""
+        """``decode`` and ``language`` are for calls that give none; alignments come from ``reading``.
+
+        With ``familiarity`` there is a warning for sources that are unlike what the model has learned from.
+        """
         self.tokenizer = tokenizer
         self.decode = DecodeConfig() if decode is None else decode
         self.shortlist = shortlist
+        self.familiarity = familiarity
         self.engines = Engines(model, lambda size: specials_of(tokenizer, size), shortlist)
         self.specials = self.engines.specials
         longest = min(config.max_length for config in self.engines.configs)
@@ -98,11 +107,19 @@ class Translator(Explainable):
             decode or defaults.decode,
             language=defaults.language,
             shortlist=read_shortlist(directory) if shortlist else None,
+            familiarity=Familiarity.of(directory, found.tokenizer),
         )
         translator.reading = defaults.alignment(translator.engines.config, str(directory))
         if found.reason:
             translator.engines.reasons[found.reason] = None
         return translator
+
+    def into(self, language: str) -> Self:
+        """The same translator, with this target language where a call names none."""
+        self.tokenizer.language_id(language)  # refuses one that it has not
+        found = copy(self)
+        found.framing = replace(self.framing, language=language)
+        return found
 
     @property
     def models(self) -> "tuple[EncoderDecoder, ...]":
@@ -121,6 +138,8 @@ class Translator(Explainable):
         extras = {DEFAULTS: defaults.to_bytes()}
         if self.shortlist is not None:
             extras[SHORTLIST] = self.shortlist.to_bytes()
+        if self.familiarity is not None:
+            extras[FAMILIAR] = self.familiarity.to_bytes()
         save(directory, self.models, self.tokenizer, card, extras)
 
     @overload
@@ -141,14 +160,15 @@ class Translator(Explainable):
         prefix: str | Sequence[str] = "",
         required: Terms = (),
         forbidden: Sequence[str] = (),
-        language: str | None = None,
+        language: Language = None,
         alignment: bool = False,
         **options: Unpack[DecodeOptions],
     ) -> list[Translation]:
         """The translation of each text, in order; settings by name replace those of ``config``.
 
         A blank text gives a blank one without asking the model. A text longer than the model can read is
-        refused; with ``split`` it is translated sentence by sentence.
+        refused; with ``split`` it is translated sentence by sentence. ``language`` is for a model of several
+        target languages: one for all texts, or one for each.
         """
         config = settings(config or self.decode, {**options}, "translate")
         wishes = Wishes(prefix, required, forbidden, language)
@@ -189,19 +209,25 @@ class Translator(Explainable):
         queries = self.framing.queries([segments], wishes, split=config.split)
         return self._stream(segments, queries, config)
 
-    def score(self, pairs: Sequence[tuple[str, str]], *, language: str | None = None) -> list[Scored]:
+    def score(self, pairs: Sequence[tuple[str, str]], *, language: Language = None) -> list[Scored]:
         """What the model thinks of given translations, pairs of source and target."""
         sources = self.framing.sources(check_texts([source for source, _ in pairs]), language)
-        targets = self.framing.targets(check_texts([target for _, target in pairs]))
+        forced = self.tokenizer.target_before
+        encoded = self.framing.targets(check_texts([target for _, target in pairs]))
+        targets = [(*forced, *ids) for ids in encoded]
         asked = [i for i, source in enumerate(sources) if source]
-        wanted = [Target(sources[i], targets[i]) for i in asked]
+        wanted = [Target(sources[i], targets[i], n_forced=len(forced)) for i in asked]
         found = dict(zip(asked, self.engines.score(wanted), strict=True))
         return [
             scored(self.tokenizer, targets[i], found[i]) if i in found else UNREAD for i in range(len(pairs))
         ]
 
     def choose_reading(
-        self, pairs: Sequence[tuple[str, str]], gold: Sequence[Pairs] | None = None
+        self,
+        pairs: Sequence[tuple[str, str]],
+        gold: Sequence[Pairs] | None = None,
+        *,
+        language: Language = None,
     ) -> Reading:
         """The layer whose attention aligns these pairs best; ``self.reading`` is where it may be kept.
 
@@ -209,7 +235,7 @@ class Translator(Explainable):
         """
         from glassformer.decoding.attending import choose_layer
 
-        sources = self.framing.sources([source for source, _ in pairs])
+        sources = self.framing.sources([source for source, _ in pairs], language)
         outputs = self.framing.targets([target for _, target in pairs])
         targets = [
             Target(source or (self.specials.end,), ids) for source, ids in zip(sources, outputs, strict=True)
@@ -218,11 +244,23 @@ class Translator(Explainable):
             gold = [same_tokens(target) for target in targets]
         return choose_layer(self.models[0], targets, self.specials, gold)
 
+    def input_warnings(self, text: str, ids: Sequence[int] | None = None) -> list[str]:
+        """What the author of a source should be told before it is translated; ``ids`` if they are known."""
+        source = self.tokenizer.source
+        if ids is None:
+            (ids,) = self.tokenizer.encode_source([text])
+        own = [token for token in ids if token == source.unk_id or token not in source.control_ids]
+        unknown = source.unknown_ratio(own)
+        found = input_warnings(text, unknown)
+        if self.familiarity is not None and unknown < MUCH_UNKNOWN:  # else that is said already
+            found += self.familiarity.warnings(text, own)
+        return found
+
     def _translation(self, text: str, query: Query, found: Sequence[Hypothesis], engine: str) -> Translation:
         best, *others = (text_of(self.tokenizer, hypothesis) for hypothesis in found)
         unknown = self.tokenizer.source.unknown_ratio(query.ids[:-1])
         warnings = [] if found[0].finished else [f"the output met its limit of {found[0].length} tokens"]
-        warnings += input_warnings(text, unknown)
+        warnings += self.input_warnings(text, query.ids)
         return replace(
             best,
             n_input_tokens=len(query.ids),

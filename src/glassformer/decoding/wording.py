@@ -18,7 +18,8 @@ UNREAD = Scored((), (), None, None)
 """The score where there was nothing to read."""
 
 _WORD_BEGINS = "▁"
-_MUCH_UNKNOWN = 0.5
+MUCH_UNKNOWN = 0.5
+"""Share of an input in characters that the tokenizer does not know from which on there is a warning."""
 
 
 def settings(base: DecodeConfig, options: Mapping[str, object], where: str) -> DecodeConfig:
@@ -51,7 +52,7 @@ def input_warnings(text: str, unknown: float) -> list[str]:
     longest = _longest_marks(text)
     if longest > MAX_COMBINING_MARKS:
         found.append(f"of {longest} combining marks in a row {MAX_COMBINING_MARKS} were kept")
-    if unknown >= _MUCH_UNKNOWN:
+    if unknown >= MUCH_UNKNOWN:
         found.append(f"{unknown:.0%} of the input is in characters that the tokenizer does not know")
     return found
 

@@ -106,12 +106,13 @@ def check(corpus: Corpus, valid: Corpus | None = None, limits: Limits | None = N
 def survey(corpus: Corpus, valid: Corpus | None = None, limits: Limits | None = None) -> Survey:
     """The findings of each line, by one pass over the corpus and one over the validation corpus."""
     limits = Limits() if limits is None else limits
-    bits, sources, rows = array("I"), array("Q"), array("Q")
+    bits, sources, rows, languages = array("I"), array("Q"), array("Q"), array("Q")
     scripts = [array("B") for _ in range(corpus.n_texts)]
     for row in corpus.rows():
         bits.append(look_at(row[: corpus.n_texts], limits))
-        sources.append(_hash(row[:1]))
+        sources.append(_asked(corpus, row))
         rows.append(_hash(row))
+        languages.append(_hash(row[len(corpus.columns) :]))
         for side, text in zip(scripts, row, strict=False):
             side.append(script_of(text))
     found = np.array(bits, dtype=np.uint32)
@@ -120,25 +121,34 @@ def survey(corpus: Corpus, valid: Corpus | None = None, limits: Limits | None = 
     _mark(found, "duplicate", _repeated(by_row) & ~told)
     _mark(found, "several targets", _ambiguous(by_source, by_row) & ~told)
     if valid is not None:
-        held_out = np.array([(_hash(row[:1]), _hash(row)) for row in valid.rows()], dtype=np.uint64)
+        held_out = np.array([(_asked(valid, row), _hash(row)) for row in valid.rows()], dtype=np.uint64)
         _mark(found, "source in validation", np.isin(by_source, held_out[:, 0]) & ~told)
         _mark(found, "in validation", np.isin(by_row, held_out[:, 1]) & ~told)
-    return Survey(found, tuple(_mark_wrong_script(found, np.array(side)) for side in scripts))
+    by_language = np.array(languages, dtype=np.uint64)
+    return Survey(found, tuple(_mark_wrong_script(found, np.array(side), by_language) for side in scripts))
 
 
-def _mark_wrong_script(found: NDArray[np.uint32], numbers: NDArray[np.uint8]) -> str:
-    """The usual script of a side; lines clearly in another one are marked."""
-    counts = np.bincount(numbers, minlength=len(SCRIPTS))
-    counts[0] = 0
-    if not counts.any():
-        return SCRIPTS[0]
-    usual = int(counts.argmax())
-    _mark(found, "wrong script", (numbers != usual) & (numbers != 0))
-    return SCRIPTS[usual]
+def _mark_wrong_script(found: NDArray[np.uint32], numbers: NDArray[np.uint8], languages: Hashes) -> str:
+    """The usual scripts of a side; lines clearly in another one than their language are marked."""
+    usual: dict[str, None] = {}
+    for language in np.unique(languages):
+        among = languages == language
+        counts = np.bincount(numbers[among], minlength=len(SCRIPTS))
+        counts[0] = 0
+        if counts.any():
+            script = int(counts.argmax())
+            _mark(found, "wrong script", among & (numbers != script) & (numbers != 0))
+            usual[SCRIPTS[script]] = None
+    return " and ".join(usual) or SCRIPTS[0]
 
 
 def _mark(found: NDArray[np.uint32], kind: str, lines: Mask) -> None:
     found[lines] |= np.uint32(BIT[kind])
+
+
+def _asked(corpus: Corpus, row: tuple[str, ...]) -> int:
+    """What a model is asked, as a hash: the source, and the target language where a row has one."""
+    return _hash((row[0], *row[len(corpus.columns) :]))
 
 
 def _hash(row: Iterable[str]) -> int:

@@ -27,6 +27,10 @@ class Pair(NamedTuple):
     target: str
 
 
+LANGUAGE = "lang"
+"""What a table calls the target language of a pair: a key of ``.jsonl``, the third column of ``.tsv``."""
+
+
 class Example(NamedTuple):
     """A text and what it is called."""
 
@@ -51,6 +55,8 @@ class Corpus(ABC):
     """What a row holds."""
     n_texts: ClassVar[int]
     """How many columns, from the first, are texts; a label is none."""
+    optional: ClassVar[str | None] = None
+    """A column that a row of a table may have after these."""
 
     def __init__(self, format: Format, paths: Sequence[Path], rows: Sequence[tuple[str, ...]] = ()) -> None:
         self.format = format
@@ -86,14 +92,18 @@ class Corpus(ABC):
     def texts(self) -> View:
         """Every text that a model may see."""
 
+    def named(self, row: tuple[str, ...]) -> dict[str, str]:
+        """A row as an object of ``.jsonl``."""
+        return dict(zip((*self.columns, str(self.optional)), row, strict=False))
+
     def _read(self) -> Iterator[tuple[str, ...]]:
         match self.format:
             case "files":
                 return _side_by_side(*self.paths)
             case "tsv":
-                return _read_tsv(self.paths[0], self.columns)
+                return _read_tsv(self.paths[0], self.columns, self.optional)
             case "jsonl":
-                return _read_jsonl(self.paths[0], self.columns)
+                return _read_jsonl(self.paths[0], self.columns, self.optional)
             case "text":
                 return ((line,) for line in read_lines(self.paths[0]))
             case "list":
@@ -101,10 +111,11 @@ class Corpus(ABC):
 
 
 class Pairs(Corpus):
-    """Sentences and their translations."""
+    """Sentences and their translations; ``rows`` has the target language as well, where a pair says it."""
 
     columns = Pair._fields
     n_texts = 2
+    optional = LANGUAGE
 
     @classmethod
     def from_files(cls, source: Path | str, target: Path | str) -> "Pairs":
@@ -113,21 +124,33 @@ class Pairs(Corpus):
 
     @classmethod
     def from_tsv(cls, path: Path | str) -> "Pairs":
-        """Pairs from lines of ``source TAB target``."""
+        """Pairs from lines of ``source TAB target``, with a third column that names the target language."""
         return cls("tsv", [Path(path)])
 
     @classmethod
     def from_jsonl(cls, path: Path | str) -> "Pairs":
-        """Pairs from lines of ``{"source": …, "target": …}``; other keys are passed over."""
+        """Pairs from lines of ``{"source": …, "target": …, "lang": …}``; other keys are passed over.
+
+        ``lang`` is the target language of a multilingual model and may be missing.
+        """
         return cls("jsonl", [Path(path)])
 
     @classmethod
-    def from_list(cls, pairs: Iterable[tuple[str, str]]) -> "Pairs":
-        """Pairs that are already in memory."""
-        return cls("list", [], [Pair(*pair) for pair in pairs])
+    def from_list(cls, pairs: Iterable[tuple[str, str] | tuple[str, str, str]]) -> "Pairs":
+        """Pairs that are already in memory, each with its target language or without."""
+        given = [tuple(pair) for pair in pairs]
+        for number, pair in enumerate(given, start=1):
+            if len(pair) not in (2, 3):
+                raise DataError(f"the given list: pair {number} has {len(pair)} parts; it should have two")
+        return cls("list", [], given)
 
     def __iter__(self) -> Iterator[Pair]:
-        return (Pair(source, target) for source, target in self.rows())
+        return (Pair(*row[:2]) for row in self.rows())
+
+    @property
+    def languages(self) -> Iterator[str | None]:
+        """The target language that each pair names."""
+        return (row[2] if len(row) > 2 else None for row in self.rows())
 
     @property
     def sources(self) -> View:
@@ -233,17 +256,18 @@ def _side_by_side(source: Path, target: Path) -> Iterator[tuple[str, str]]:
         yield first, second
 
 
-def _read_tsv(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def _read_tsv(path: Path, columns: tuple[str, ...], optional: str | None) -> Iterator[tuple[str, ...]]:
+    allowed = (len(columns), len(columns) + (optional is not None))
     for number, line in enumerate(read_lines(path), start=1):
         row = tuple(line.split("\t"))
-        if len(row) != len(columns):
-            wanted = ", TAB, ".join(columns)
+        if len(row) not in allowed:
+            wanted = ", TAB, ".join(columns) + ("" if optional is None else f", and maybe TAB, {optional}")
             count = "1 column" if len(row) == 1 else f"{len(row)} columns"
             raise DataError(f"{path}: line {number} has {count}; it should be {wanted}")
         yield row
 
 
-def _read_jsonl(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def _read_jsonl(path: Path, columns: tuple[str, ...], optional: str | None) -> Iterator[tuple[str, ...]]:
     for number, line in enumerate(read_lines(path), start=1):
         where = f"{path}: line {number}"
         try:
@@ -254,7 +278,8 @@ def _read_jsonl(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, ...
             raise DataError(f"{where} is not JSON that can be read") from None
         if not isinstance(entry, dict):
             raise DataError(f"{where} is not an object; it should have the keys {' and '.join(columns)}")
-        yield tuple(_field(entry, key, where) for key in columns)
+        more = (optional,) if optional is not None and optional in entry else ()
+        yield tuple(_field(entry, key, where) for key in (*columns, *more))
 
 
 def _field(entry: dict[str, object], key: str, where: str) -> str:

@@ -100,5 +100,4 @@ def _write(corpus: Corpus, row: tuple[str, ...], files: list[IO[bytes]]) -> None
         case "tsv":
             files[0].write("\t".join(row).encode() + b"\n")
         case "jsonl" | "list":
-            entry = dict(zip(corpus.columns, row, strict=True))
-            files[0].write(json.dumps(entry, ensure_ascii=False).encode() + b"\n")
+            files[0].write(json.dumps(corpus.named(row), ensure_ascii=False).encode() + b"\n")

@@ -25,7 +25,7 @@ def model_card(
     averaged: Sequence[int] = (),
 ) -> str:
     """A README.md for a model directory."""
-    languages = " → ".join(config.data.langs)
+    languages = " → ".join(_languages(config))
     title = f"# {name}" + (f" ({languages})" if languages else "")
     files = ", ".join(f"`{path.rsplit('/', 1)[-1]}`" for path in config.data.train.paths)
     rows = [f"| {NAMES.get(key, key)} | {value:.2f} |" for key, value in scores.items()]
@@ -47,6 +47,12 @@ def model_card(
         "",
     ]
     return "\n".join(parts)
+
+
+def _languages(config: RunConfig) -> Sequence[str]:
+    """Source and target, all targets of a multilingual model together; as many of the two as are known."""
+    langs, targets = config.data.langs, config.tokenizer.languages
+    return (langs[0], ", ".join(targets)) if langs and len(targets) > 1 else langs
 
 
 def _length(config: RunConfig) -> str:

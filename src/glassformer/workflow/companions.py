@@ -1,4 +1,4 @@
-"""What stands beside a model in its directory: how it is best asked, and its shortlist."""
+"""What stands beside a model in its directory: how it is best asked, its shortlist, what it is used to."""
 
 from functools import cached_property
 
@@ -10,6 +10,8 @@ from glassformer.decoding.alignment import Pairs
 from glassformer.decoding.attending import choose_layer
 from glassformer.decoding.defaults import FILE as DEFAULTS
 from glassformer.decoding.defaults import AlignmentLayer, Defaults
+from glassformer.decoding.familiarity import FILE as FAMILIAR
+from glassformer.decoding.familiarity import Familiarity
 from glassformer.decoding.shortlist import FILE as SHORTLIST
 from glassformer.decoding.shortlist import LIMIT
 from glassformer.decoding.targets import Target
@@ -18,7 +20,7 @@ from glassformer.errors import CheckpointError
 from glassformer.nn import DecoderOnly, EncoderOnly, Transformer
 from glassformer.training import RunDirectory
 from glassformer.workflow.lexicon import learn_lexicon
-from glassformer.workflow.preparation import Prepared
+from glassformer.workflow.preparation import Prepared, target_language
 
 READ = 200
 """Pairs on which the layer of alignments is chosen."""
@@ -40,34 +42,38 @@ class Companions:
             return {}  # there is nothing to decode
         if isinstance(model, DecoderOnly):
             return {DEFAULTS: Defaults(decode=config.decode, context=config.train.context_length).to_bytes()}
-        shortlist, targets, gold = self._learned
+        shortlist, familiar, targets, gold = self._learned
         specials = specials_of(prepared.tokenizer, config.model.vocab_size)
         reading = choose_layer(model, targets, specials, gold)
         defaults = Defaults(
             decode=config.decode,
             reading=AlignmentLayer(layer=reading.layer, fed=reading.fed),
-            language=config.data.langs[1] if prepared.tag is not None else None,
+            language=target_language(config) if prepared.tokenizer.languages else None,
         )
-        return {DEFAULTS: defaults.to_bytes(), SHORTLIST: shortlist}
+        return {DEFAULTS: defaults.to_bytes(), SHORTLIST: shortlist, FAMILIAR: familiar}
 
     @cached_property
-    def _learned(self) -> tuple[bytes, list[Target], list[Pairs]]:
-        """The shortlist, and pairs with links between their tokens that no model had a part in."""
+    def _learned(self) -> tuple[bytes, bytes, list[Target], list[Pairs]]:
+        """The shortlist, what sources are like, and pairs with links that no model had a part in."""
         prepared = self._prepared
+        sources = prepared.train.sides[0]
+        familiar = Familiarity.learn(prepared.tokenizer, sources.ids, sources.offsets)
         lexicon = learn_lexicon(prepared.train)
         occurrences = np.bincount(prepared.train.sides[1].ids)
-        n_source_ids, joint = prepared.config.model.n_source_ids, prepared.tokenizer.joint
-        shortlist = lexicon.shortlist(n_source_ids, occurrences, joint=joint)
+        tokenizer, forced = prepared.tokenizer, prepared.tokenizer.target_before
+        n_source_ids = prepared.config.model.n_source_ids
+        shortlist = lexicon.shortlist(n_source_ids, occurrences, joint=tokenizer.joint)
         store = prepared.valid or prepared.train
-        before = () if prepared.tag is None else (prepared.tag,)
         targets, gold = [], []
         for row in range(min(READ, len(store))):
             source, target = store.source(row), store.target(row)
-            targets.append(
-                Target((*before, *source.tolist(), prepared.tokenizer.eos_id), (*target.tolist(),))
-            )
-            gold.append(frozenset((s + len(before), t) for s, t in lexicon.links(source, target)))
-        return shortlist.to_bytes(), targets, gold
+            tag = () if store.tags is None else (int(store.tags[row]),)
+            before = (*tag, *tokenizer.source_before)
+            framed = (*before, *source.tolist(), *tokenizer.source_after)
+            targets.append(Target(framed, (*forced, *target.tolist()), n_forced=len(forced)))
+            links = lexicon.links(source, target)
+            gold.append(frozenset((s + len(before), t + len(forced)) for s, t in links))
+        return shortlist.to_bytes(), familiar.to_bytes(), targets, gold
 
 
 def kept_companions(run: RunDirectory) -> dict[str, bytes]:
@@ -76,5 +82,5 @@ def kept_companions(run: RunDirectory) -> dict[str, bytes]:
         directory = resolve_model_directory(run.path)
     except CheckpointError:
         return {}
-    found = {name: read_extra(directory, name, LIMIT) for name in (DEFAULTS, SHORTLIST)}
+    found = {name: read_extra(directory, name, LIMIT) for name in (DEFAULTS, SHORTLIST, FAMILIAR)}
     return {name: content for name, content in found.items() if content is not None}

@@ -25,9 +25,12 @@ class Size:
 
     pairs: int
     steps: int
+    batch_tokens: int
 
 
-FULL, QUICK = Size(20_000, 650), Size(3_000, 60)
+FULL = Size(20_000, 650, 2_048)
+QUICK = Size(6_000, 200, 1_024)
+"""Half a minute; what it learns is rough, but it can be seen that it does."""
 
 
 class Known(NamedTuple):
@@ -72,7 +75,7 @@ def settings(folder: Path, size: Size) -> RunConfig:
         },
         "train": {
             "steps": size.steps,
-            "batch_tokens": 2_048,
+            "batch_tokens": size.batch_tokens,
             "optimizer": "muon" if bfloat16_works() else "adamw",  # muon multiplies in bfloat16
             "learning_rate": 4e-3,
             "schedule": "linear",

@@ -66,8 +66,7 @@ def _written(corpus: Corpus, folder: Path) -> Path:
     plain = isinstance(corpus, Lines)
     path = folder.absolute() / f"{corpus.fingerprint[:24]}.{'txt' if plain else 'jsonl'}"
     lines = (
-        " ".join(row[0].splitlines()) if plain else json.dumps(dict(zip(corpus.columns, row, strict=True)))
-        for row in corpus.rows()
+        " ".join(row[0].splitlines()) if plain else json.dumps(corpus.named(row)) for row in corpus.rows()
     )
     try:
         folder.mkdir(parents=True, exist_ok=True)

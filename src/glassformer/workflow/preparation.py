@@ -1,5 +1,6 @@
 """From settings and text files to everything that training needs: tokenizer, token stores, sizes."""
 
+import json
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,8 +8,9 @@ from pathlib import Path
 
 from glassformer.config import CorpusFiles, ModelConfig, RunConfig, TokenizerConfig, read
 from glassformer.data import Batches, StoreOptions, TokenStore, build_store, store_fingerprint
-from glassformer.errors import ConfigError, DataError, GlassformerError
+from glassformer.errors import ConfigError, DataError, GlassformerError, suggest
 from glassformer.text import Labelled, Lines, Pairs, Tokenizer, open_corpus
+from glassformer.text.imported import ImportedTokenizer
 
 STORES = ".stores"
 """The folder beside runs that holds token stores, which runs on the same text share."""
@@ -28,27 +30,18 @@ class Prepared:
 
     def batches(self) -> Batches:
         """The training batches."""
-        return Batches(
-            self.train, self.tokenizer, self.config.train, dropout=self.config.tokenizer.dropout, tag=self.tag
-        )
+        return Batches(self.train, self.tokenizer, self.config.train, dropout=self.config.tokenizer.dropout)
 
     def valid_batches(self) -> Batches | None:
         """The validation batches: never shuffled, never dropped out."""
         if self.valid is None:
             return None
-        return Batches(self.valid, self.tokenizer, self.config.train, shuffle=False, tag=self.tag)
+        return Batches(self.valid, self.tokenizer, self.config.train, shuffle=False)
 
     @property
     def fingerprint(self) -> str:
         """Of both corpora and the tokenizer."""
         return self.train.fingerprint + ("" if self.valid is None else f"+{self.valid.fingerprint}")
-
-    @property
-    def tag(self) -> int | None:
-        """The id that asks a multilingual model for its target language."""
-        languages = self.config.tokenizer.languages
-        wanted = self.config.data.langs[1:]
-        return self.tokenizer.language_id(wanted[0]) if languages and wanted else None
 
 
 def prepare(
@@ -64,6 +57,7 @@ def prepare(
     corpus = open_corpus(config.data.train, Path())
     if tokenizer is None:
         tokenizer = load_tokenizer(config.tokenizer) or _train_tokenizer(corpus, config.tokenizer, notice)
+    _check_languages(config, tokenizer)
     train = _store(runs, config, config.data.train, tokenizer, None, notice)
     valid = valid_corpus = None
     if config.data.valid is not None:
@@ -72,6 +66,11 @@ def prepare(
         valid = _store(runs, config, config.data.valid, tokenizer, train.labels or None, notice)
     sized = size_model(config, tokenizer, train)
     return Prepared(sized, tokenizer, train, valid, valid_corpus)
+
+
+def target_language(config: RunConfig) -> str | None:
+    """The target language of pairs that name none: the second of ``data.langs``."""
+    return config.data.langs[1] if len(config.data.langs) == 2 else None
 
 
 def load_tokenizer(config: TokenizerConfig) -> Tokenizer | None:
@@ -84,13 +83,18 @@ def size_model(config: RunConfig, tokenizer: Tokenizer, train: TokenStore) -> Ru
     found: dict[str, object] = {"vocab_size": tokenizer.size}
     if not tokenizer.joint:
         found["source_vocab_size"] = tokenizer.source.size
+    if isinstance(tokenizer, ImportedTokenizer):  # its model may have rows that no token uses
+        found = {"vocab_size": max(tokenizer.size, config.model.vocab_size)}
+        if config.model.source_vocab_size is not None:
+            found["source_vocab_size"] = max(tokenizer.source.size, config.model.source_vocab_size)
     if train.labels:
         if len(train.labels) < 2:
             where, label = config.data.train.labelled, train.labels[0]
             raise DataError(f"{where}: {label!r} is the only label; a classifier needs two")
         found |= {"n_classes": len(train.labels), "labels": train.labels}
     model = read(ModelConfig, config.model.model_dump() | found, "model")
-    text = config.tokenizer.model_copy(update={"joint": tokenizer.joint})
+    joint = tokenizer.joint or model.source_vocab_size is None  # Marian's two sides have one vocabulary
+    text = config.tokenizer.model_copy(update={"joint": joint, "languages": tokenizer.languages})
     return config.model_copy(update={"model": model, "tokenizer": text})
 
 
@@ -119,6 +123,22 @@ def check_lengths(config: RunConfig) -> None:
     if needed > room:
         raise ConfigError(
             f"{key} needs {needed} positions, but model.max_length = {room}; change one of them"
+        )
+
+
+def _check_languages(config: RunConfig, tokenizer: Tokenizer) -> None:
+    """The languages of the settings must be those that the tokenizer has tags for."""
+    known, given = tokenizer.languages, config.tokenizer.languages
+    if given and set(given) != set(known):
+        raise ConfigError(
+            f"tokenizer.languages = {json.dumps(given)}, but this tokenizer has tags for "
+            f"{', '.join(known) or 'none'}; leave the key out, or train another tokenizer"
+        )
+    wanted = target_language(config)
+    if known and wanted is not None and wanted not in known:
+        raise ConfigError(
+            f"data.langs: the target language {wanted!r} is none of {', '.join(known)}"
+            f"{suggest(wanted, known)}"
         )
 
 
@@ -171,7 +191,12 @@ def _store(
 ) -> TokenStore:
     corpus = open_corpus(files, Path())
     stream = config.model.family == "decoder-only"
-    options = StoreOptions(stream=stream, keep_text=config.tokenizer.dropout > 0, labels=labels)
+    options = StoreOptions(
+        stream=stream,
+        keep_text=config.tokenizer.dropout > 0,
+        labels=labels,
+        language=target_language(config),
+    )
     name = store_fingerprint(corpus, tokenizer, config.data, options)[:24]
     folder = runs / STORES / name
     folder.parent.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,9 @@ from glassformer.errors import DataError, InputError
 from glassformer.evaluation import text_scores
 from glassformer.nn import EncoderDecoder, Transformer
 from glassformer.text import Pairs, Tokenizer
+from glassformer.text.languages import Tagger
 from glassformer.training import DecodeValid, Sample, TextScores
+from glassformer.workflow.preparation import target_language
 
 SAMPLES = 8
 CHUNK = 64
@@ -23,17 +25,17 @@ def decode_validation(config: RunConfig, tokenizer: Tokenizer, corpus: object) -
         return None
     pairs = list(islice(corpus, config.train.valid_sentences))
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    language = config.data.langs[1] if tokenizer.languages and len(config.data.langs) == 2 else None
+    tagger, named = Tagger(tokenizer, target_language(config)), islice(corpus.languages, len(pairs))
+    languages = [tagger.language(each, f"{corpus.name}: line {i}") for i, each in enumerate(named, start=1)]
     try:
-        Framing(tokenizer, config.model.max_length, language).sources(sources)
+        Framing(tokenizer, config.model.max_length).sources(sources, languages)
     except InputError as error:  # told now, not at the first validation
         raise DataError(f"{corpus.name}: validation {error}") from None
 
     def decode(model: Transformer, stop: Callable[[], bool]) -> TextScores | None:
         if not isinstance(model, EncoderDecoder):
             return TextScores({}, ())
-        translator = Translator(model, tokenizer, language=language)
-        found = _translate(translator, sources, config.decode, stop)
+        found = _translate(Translator(model, tokenizer), sources, languages, config.decode, stop)
         if found is None:
             return None
         hypotheses = [text for text, _ in found]
@@ -49,12 +51,17 @@ def decode_validation(config: RunConfig, tokenizer: Tokenizer, corpus: object) -
 
 
 def _translate(
-    translator: Translator, sources: Sequence[str], options: DecodeConfig, stop: Callable[[], bool]
+    translator: Translator,
+    sources: Sequence[str],
+    languages: Sequence[str | None],
+    options: DecodeConfig,
+    stop: Callable[[], bool],
 ) -> list[tuple[str, float]] | None:
     found: list[tuple[str, float]] = []
     for start in range(0, len(sources), CHUNK):
         if stop():
             return None
-        results = translator.translate(sources[start : start + CHUNK], options)
+        here = slice(start, start + CHUNK)
+        results = translator.translate(sources[here], options, language=languages[here])
         found += [(result.text, result.score or 0.0) for result in results]
     return found

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import pytest
 
 from glassformer.config import DecodeConfig
-from glassformer.decoding.continuous import Asked, RunningBatch
+from glassformer.decoding.asked import Asked
+from glassformer.decoding.continuous import RunningBatch
 from glassformer.decoding.generation import Decoder
 from glassformer.decoding.hypothesis import Hypothesis, Query
 from glassformer.decoding.shortlist import Shortlist

@@ -6,7 +6,7 @@ import pytest
 
 from glassformer.config import DecodeConfig
 from glassformer.decoding import Translator
-from glassformer.decoding.continuous import Asked
+from glassformer.decoding.asked import Asked
 from glassformer.decoding.hypothesis import Hypothesis, Query
 from glassformer.decoding.sessions import EngineSession
 from glassformer.errors import GlassformerError, InputError

@@ -104,8 +104,14 @@ def test_line_counts_are_compared() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("a\tb\nalone\n", "corpus.tsv: line 2 has 1 column; it should be source, TAB, target"),
-        ("a\tb\tc\n", "corpus.tsv: line 1 has 3 columns; it should be source, TAB, target"),
+        (
+            "a\tb\nalone\n",
+            "corpus.tsv: line 2 has 1 column; it should be source, TAB, target, and maybe TAB, lang",
+        ),
+        (
+            "a\tb\tc\td\n",
+            "corpus.tsv: line 1 has 4 columns; it should be source, TAB, target, and maybe TAB, lang",
+        ),
         ("", "corpus.tsv: there is no line in it; a corpus needs at least one"),
     ],
 )
