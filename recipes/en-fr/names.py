@@ -2,7 +2,7 @@
 
 A pair in which such a name stands once for once on both sides is given another name, of the same gender, so
 that French agreement holds; *de* and *que* lose their vowel where the new name begins with one. Short
-introductions are written as well.
+introductions are written as well. A number that stands on both sides is given other digits in the same way.
 """
 
 import random
@@ -15,11 +15,13 @@ MEN: list[str] = _LISTS["men"]
 WOMEN: list[str] = _LISTS["women"]
 TOWNS: dict[str, str] = {**{name: name for name in _LISTS["towns"]}, **_LISTS["towns_in_french"]}
 KEPT = 0.4
-"""How many of the pairs keep the names they have."""
+"""How many of the pairs keep the names and numbers they have."""
+YEAR_DIGITS = 4
 NUMBERS = ("two deux", "three trois", "four quatre", "five cinq", "six six", "seven sept", "eight huit")
 
 _KNOWN = {"Tom": MEN, "John": MEN, "Mary": WOMEN, "Sarah": WOMEN, "Boston": list(TOWNS)}
 _WORDS = {name: re.compile(rf"\b{name}\b") for name in {*_KNOWN, *TOWNS.values(), "Marie"}}
+_NUMBER = re.compile(r"(?<![\d.,:])\d{2,}(?![\d.,:]*\d)")
 _BEFORE = re.compile(r"\b([Dd]|[Qq]u|[Jj]usqu|[Ll]orsqu|[Pp]uisqu)e (?=[AEIOUY]\w)")
 
 
@@ -43,13 +45,24 @@ def renamed(english: str, french: str, dice: random.Random) -> tuple[str, str]:
     return english, french
 
 
+def renumbered(english: str, french: str, dice: random.Random) -> tuple[str, str]:
+    """The pair with another number of as many digits, where both sides have the same single one."""
+    here, there = (_NUMBER.findall(text) for text in (english, french))
+    if len(here) != 1 or here != there:
+        return english, french
+    digits = "".join(str(dice.randint(1 if i == 0 else 0, 9)) for i in range(len(here[0])))
+    if len(digits) == YEAR_DIGITS:  # most of these are years
+        digits = str(dice.randint(1800, 2030))
+    return _NUMBER.sub(digits, english), _NUMBER.sub(digits, french)
+
+
 def introductions(count: int, dice: random.Random) -> list[tuple[str, str]]:
-    """People who say who they are, where they live and how old they are."""
+    """People who say who they are, where they live, and how old, large and dear things are."""
     found: dict[tuple[str, str], None] = {}
     while len(found) < count:
         town, ville = dice.choice(list(TOWNS.items()))
         (few, peu), (more, plus) = (word.split() for word in dice.sample(NUMBERS, 2))
-        year, age = dice.randint(1940, 2020), dice.randint(12, 95)
+        year, age, pages = dice.randint(1900, 2025), dice.randint(12, 95), dice.randint(101, 999)
         man, woman = dice.choice(MEN), dice.choice(WOMEN)
         someone, other = dice.sample((man, woman), 2)
         born = "né" if someone == man else "née"
@@ -76,6 +89,14 @@ def introductions(count: int, dice: random.Random) -> list[tuple[str, str]]:
             (f"{someone} is {age} years old.", f"{someone} a {age} ans."),
             (f"He has {few} brothers and {more} sisters.", f"Il a {peu} frères et {plus} sœurs."),
             (f"{someone} has {few} sons and {more} daughters.", f"{someone} a {peu} fils et {plus} filles."),
+            (f"I was born in {year}.", f"Je suis né en {year}."),
+            (f"We were born in {year}.", f"Nous sommes nés en {year}."),
+            (f"This house was built in {year}.", f"Cette maison a été construite en {year}."),
+            (f"It happened in {year}.", f"C'est arrivé en {year}."),
+            (f"There are {age} students in my class.", f"Il y a {age} élèves dans ma classe."),
+            (f"It costs {age} euros.", f"Ça coûte {age} euros."),
+            (f"The book has {pages} pages.", f"Le livre a {pages} pages."),
+            (f"My room number is {pages}.", f"Mon numéro de chambre est le {pages}."),
             (f"{someone} gave {few} books to {other}.", f"{someone} a donné {peu} livres à {other}."),
         ]
         english, french = dice.choice(pairs)

@@ -13,14 +13,14 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from names import KEPT, introductions, renamed
+from names import KEPT, introductions, renamed, renumbered
 
 from glassformer.text.lines import read_lines
 from glassformer.text.phrasebook import generate
 
 HELD_OUT = 2_000
 PHRASEBOOK_PAIRS = 30_000
-INTRODUCTIONS = 2_500
+INTRODUCTIONS = 5_000
 SEED = 1
 
 _SPACES = re.compile(r"\s+")
@@ -74,6 +74,7 @@ def main(source: Path, folder: Path) -> None:
     learned = [(english, french) for english, given in parts["train"] for french in given]
     dice = random.Random(SEED)  # noqa: S311
     learned = [pair if dice.random() < KEPT else renamed(*pair, dice) for pair in learned]
+    learned = [pair if dice.random() < KEPT else renumbered(*pair, dice) for pair in learned]
     generated = [(phrase.english, phrase.french) for phrase in generate(PHRASEBOOK_PAIRS, SEED, level="full")]
     learned += [*generated, *introductions(INTRODUCTIONS, dice)]
     learned = [pair for pair in learned if bare(pair[0]) not in held_out]
