@@ -79,7 +79,7 @@ def test_refused(case: Hostile, sound: Path, tmp_path: Path, watch: Watch) -> No
     assert case.message in str(caught.value)
     assert str(folder) in str(caught.value) or "config.json" in str(caught.value)
     assert len(str(caught.value)) < 1_000
-    assert seconds <= 5
+    assert seconds <= (5 if sys.gettrace() is None else 20)  # coverage slows Python down
     assert watch.ran == []
     outside = [path for path in watch.opened if not path.startswith(str(folder))]
     assert [path for path in outside if not path.endswith((".py", ".pyc"))] == []

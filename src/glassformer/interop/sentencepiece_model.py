@@ -14,7 +14,7 @@ from glassformer.errors import CheckpointError
 from glassformer.text.allowed import MAX_PIECE, Table
 
 LIMIT = 64_000_000
-_PIECES = 1_000_000  # four times the largest vocabulary that is in use
+_PIECES = 500_000  # twice the largest vocabulary that is in use
 _UNDERLINE = "▁"
 NORMAL, UNKNOWN, CONTROL, USER, UNUSED, BYTE = range(1, 7)
 
