@@ -5,8 +5,8 @@
 Starts ``glassformer serve`` on a free port of this machine and asks it for translations of the sentences of
 a file, each client one at a time, over connections that stay open. The clients are one process beside the
 server, on the same cores, and as cheap as a program on bare sockets can be; what they still take, the server
-does not have. Offline is one call with all sentences, by one thread, as the server has one model thread, and
-by as many threads as there are cores. Everyone has a turn in each round; figures are medians of rounds. The
+does not have. Offline is one call with all sentences, by one thread and by as
+many as there are cores. Everyone has a turn in each round; figures are medians of rounds. The
 processor time of the server does not depend on what else the machine does.
 
 Writes ``results.json`` and ``table.md``, the table of docs/serving.md. Without MODEL the shipped model.

@@ -17,7 +17,7 @@ def test_64_clients_on_the_shipped_model() -> None:
     measured = measure(None, read_sentences(None, 1024), [1, 64], beam=4)
     print(table(measured))
     one, many = measured.loads
-    by_one_thread = measured.offline[0]  # a server has one model thread
+    by_one_thread = measured.offline[0]  # on two cores clients and HTTP take most of the other
 
     assert many.failed == 0
     assert many.sentences_per_second >= 5 * one.sentences_per_second

@@ -59,7 +59,7 @@ class Pool:
     async def _ask(self, seen: Poured) -> None:
         start = time.perf_counter()
         try:
-            reader, writer = self._free.pop() if self._free else await self._open()
+            reader, writer = await self._connected()
             writer.write(self._request)
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
             await reader.readexactly(int(head.partition("content-length: ")[2].split("\r\n")[0]))
@@ -75,7 +75,13 @@ class Pool:
         elif code in (429, 503):
             seen.without_retry_after += "retry-after:" not in head
 
-    async def _open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A free connection that the server has not closed meanwhile, being idle; or a new one."""
+        while self._free:
+            reader, writer = self._free.pop()
+            if not reader.at_eof() and not writer.is_closing():
+                return reader, writer
+            writer.close()
         return await asyncio.open_connection(self._host, self._port)
 
     def close(self) -> None:

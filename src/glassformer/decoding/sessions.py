@@ -1,6 +1,7 @@
 """A session by whichever engine can: the native one where it knows how, else PyTorch."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 1024
 """Hypotheses side by side in a session."""
+_COMPANY = 8
+"""Sentences that are decoded together before another thread is given any: few are fastest in one batch."""
 
 
 class NativeSession:
@@ -22,6 +25,11 @@ class NativeSession:
     def __init__(self, decoder: NativeDecoder, most_rows: int = MOST_ROWS) -> None:
         self._decoder = decoder
         self._session = decoder.engine.session(most_rows)
+
+    @property
+    def live(self) -> int:
+        """Sentences that are not complete."""
+        return self._session.live
 
     def add(self, asked: "Sequence[Asked]") -> list[int]:
         """Let queries join, and give their slots; all of them, or on an error none."""
@@ -63,11 +71,18 @@ class _Place(NamedTuple):
 
 
 class EngineSession:
-    """Both engines as one session; PyTorch's part is made when something is asked that only it can do."""
+    """Both engines as one session; PyTorch's part is made when something is asked that only it can do.
+
+    The native engine decodes in as many threads as it has been given, each with its share of the sentences: a
+    sentence does not depend on its neighbours, so which thread it is in changes nothing.
+    """
 
     def __init__(self, engines: "Engines") -> None:  # type: ignore[type-arg]  # of either family
         self._engines = engines
-        self._native = None if engines.native is None else NativeSession(engines.native)
+        n_threads = 0 if engines.native is None else engines.native.engine.threads
+        self._native: list[NativeSession] = []
+        self._n_threads = n_threads
+        self._pool = ThreadPoolExecutor(max(n_threads - 1, 1), thread_name_prefix="glassformer-native")
         self._torch: Session | None = None
         self._places: dict[int, _Place] = {}
         self._names: dict[tuple[int, int], int] = {}
@@ -75,29 +90,46 @@ class EngineSession:
 
     def add(self, asked: "Sequence[Asked]") -> list[int]:
         """Let queries join, and give their slots; all of them, or on an error none."""
-        parts: dict[int, tuple[Session, list[int]]] = {}
-        for i, each in enumerate(asked):
-            session = self._fitting(each)
-            parts.setdefault(id(session), (session, []))[1].append(i)
-        slots = [0] * len(asked)
-        done: list[int] = []
+        alone: list[Asked] = []  # PyTorch's batch is copied when it grows: once for all of them
+        places: list[int] = []
+        slots = [-1] * len(asked)
         try:
-            for session, places in parts.values():
-                for i, slot in zip(places, session.add([asked[i] for i in places]), strict=True):
-                    slots[i] = next(self._next)
-                    self._places[slots[i]] = _Place(session, slot)
-                    self._names[id(session), slot] = slots[i]
-                    done.append(slots[i])
+            for i, each in enumerate(asked):
+                native = self._fitting(each)
+                if native is None:
+                    alone.append(each)
+                    places.append(i)
+                else:
+                    slots[i] = self._keep(native, native.add([each])[0])
+            if alone:
+                torch = self._pytorch()
+                for i, slot in zip(places, torch.add(alone), strict=True):
+                    slots[i] = self._keep(torch, slot)
         except Exception:
-            for slot in done:
-                self.remove(slot)
+            for slot in slots:
+                if slot >= 0:
+                    self.remove(slot)
             raise
         return slots
 
+    def _keep(self, session: "Session", slot: int) -> int:
+        own = next(self._next)
+        self._places[own] = _Place(session, slot)
+        self._names[id(session), slot] = own
+        return own
+
     def step(self) -> list[int]:
         """One token further for every query; gives the slots that are complete since."""
-        sessions = [session for session in (self._native, self._torch) if session is not None]
-        return [self._names[id(session), slot] for session in sessions for slot in session.step()]
+        sessions: list[Session] = [session for session in self._native if session.live]
+        if self._torch is not None:
+            sessions.append(self._torch)
+        others = [self._pool.submit(session.step) for session in sessions[1:]]
+        done = [session.step() for session in sessions[:1]] + [other.result() for other in others]
+        return [
+            self._names[id(session), slot]
+            for session, slots in zip(sessions, done, strict=True)
+            for slot in slots
+        ]
 
     def certain(self, slot: int) -> Beginning:
         """The tokens of an output that nothing will change any more."""
@@ -115,9 +147,20 @@ class EngineSession:
         del self._names[id(place.session), place.slot]
         place.session.remove(place.slot)
 
-    def _fitting(self, asked: "Asked") -> "Session":
-        if self._native is not None and not Engine.cannot([asked.query], asked.config):
-            return self._native
+    def _fitting(self, asked: "Asked") -> NativeSession | None:
+        """The part of the native engine that a query goes to: the one with the fewest, or another one where
+        all have company; none where only PyTorch can do it.
+        """
+        decoder = self._engines.native
+        if decoder is None or Engine.cannot([asked.query], asked.config):
+            return None
+        least = min(self._native, key=lambda session: session.live, default=None)
+        if least is None or (least.live >= _COMPANY and len(self._native) < self._n_threads):
+            least = NativeSession(decoder)
+            self._native.append(least)
+        return least
+
+    def _pytorch(self) -> "Session":
         if self._torch is None:
             from glassformer.decoding.continuous import RunningBatch
 

@@ -194,6 +194,7 @@ class Guard:
         if visit.path not in FORM_ROUTES:
             self._check_key(visit, {})
         data = await self._read(visit, receive)
+        self._check_room(visit)
         if not data:
             raise Problem("invalid_json", "body: there is none", hint='send {"text": "Hello."}')
         value = read_form(data) if form else read_json(data, self._limits)
@@ -219,6 +220,13 @@ class Guard:
                 raise Problem("too_large", f"the body has more than {most} bytes")
             if not message.get("more_body"):
                 return bytes(data)
+
+    def _check_room(self, visit: Visit) -> None:
+        """Refuse while the queue is full before anything is parsed: what is too much must cost little."""
+        post = self.posts.get(visit.path)
+        known = visit.path not in FORM_ROUTES or not self._settings.keys  # else the body has the key
+        if post is not None and post.asks and known:
+            self.service.worker.check_room()
 
     def _check_key(self, visit: Visit, body: Mapping[str, Any]) -> None:
         """Whether the client may ask at all, and now."""

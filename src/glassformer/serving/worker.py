@@ -67,6 +67,12 @@ class Worker(threading.Thread):
             self._calls.append((ticket, call))
             self._wake.notify()
 
+    def check_room(self) -> None:
+        """Refuse where the queue has no room for one more request, whatever it asks."""
+        with self._wake:
+            if self._waiting_requests() >= self._limits.max_queue:
+                raise self._full()
+
     def cancel(self, ticket: Ticket) -> None:
         """Nobody waits for the answer any more; its places are free before the next step."""
         if ticket.over:
@@ -123,12 +129,17 @@ class Worker(threading.Thread):
                 "too_large",
                 f"the texts have {ticket.n_tokens} tokens; one request may have {limits.max_queue_tokens}",
             )
-        waiting = sum(each.length for each in self._queue) + sum(other.n_tokens for other, _ in self._calls)
         full = self._waiting_requests() >= limits.max_queue
-        if full or waiting + ticket.n_tokens > limits.max_queue_tokens:
-            seconds = min(max(math.ceil(waiting / self._pace.rate), 1), 30)
-            raise Problem("queue_full", "the queue is full; ask again later", retry_after=seconds)
+        if full or self._waiting_tokens() + ticket.n_tokens > limits.max_queue_tokens:
+            raise self._full()
         self._tickets.add(ticket)
+
+    def _full(self) -> Problem:
+        seconds = min(max(math.ceil(self._waiting_tokens() / self._pace.rate), 1), 30)
+        return Problem("queue_full", "the queue is full; ask again later", retry_after=seconds)
+
+    def _waiting_tokens(self) -> int:
+        return sum(each.length for each in self._queue) + sum(ticket.n_tokens for ticket, _ in self._calls)
 
     def _waiting_requests(self) -> int:
         waiting = {id(each.ticket) for each in self._queue if not each.ticket.over}

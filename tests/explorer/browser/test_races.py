@@ -139,7 +139,7 @@ def test_running_through_all_views_leaves_no_error_behind(open_page: Open) -> No
 
 def test_a_view_that_failed_is_drawn_again_with_the_next_choice(open_page: Open) -> None:
     page = open_page(kind="enc")
-    page.evaluate("() => { window.ask = window.fetch; window.fetch = () => Promise.reject(new TypeError()); }")
+    page.evaluate("() => { window.ask = fetch; window.fetch = () => Promise.reject(new TypeError()); }")
     page.keyboard.press("7")
     expect(page.get_by_role("alert")).to_contain_text("the server does not answer")
     page.evaluate("() => { window.fetch = window.ask; }")
