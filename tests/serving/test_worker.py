@@ -188,12 +188,15 @@ def test_the_queue_is_bounded(worker: Worker) -> None:
         except Problem as problem:
             refused.append(problem)
         assert worker.n_waiting <= 8
+    with pytest.raises(Problem, match="the queue is full"):
+        worker.check_room()
     gate.set()
 
     assert (len(admitted), len(refused)) == (8, 4)
     assert all(problem.kind == "queue_full" and 1 <= (problem.retry_after or 0) <= 30 for problem in refused)
     for listener in admitted:
         assert listener.over.wait(60) and listener.problem is None
+    worker.check_room()
 
 
 def test_tokens_are_bounded_too(worker: Worker) -> None:

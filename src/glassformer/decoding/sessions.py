@@ -88,6 +88,11 @@ class EngineSession:
         self._names: dict[tuple[int, int], int] = {}
         self._next = count()
 
+    @property
+    def n_parts(self) -> int:
+        """Threads of the native engine that have been given sentences."""
+        return len(self._native)
+
     def add(self, asked: "Sequence[Asked]") -> list[int]:
         """Let queries join, and give their slots; all of them, or on an error none."""
         alone: list[Asked] = []  # PyTorch's batch is copied when it grows: once for all of them

@@ -79,3 +79,32 @@ def test_what_is_certain_begins_the_result(translator: Translator) -> None:
         seen = session.certain(slot).ids
 
     assert seen and session.results(slot)[0].ids[: len(seen)] == seen
+
+
+def test_many_sentences_are_shared_among_threads() -> None:
+    try:
+        translator = Translator.from_pretrained(DIRECTORY, engine="native")
+    except GlassformerError as error:
+        pytest.skip(f"no native engine here: {error}")
+    assert translator.engines.native is not None
+    engine = translator.engines.native.engine
+    asked = [Asked(each.query, WAYS[1]) for each in asked_of(translator, 40)]
+    found, parts = {}, {}
+    for n_threads in (1, 3):
+        engine.threads = n_threads
+        session = EngineSession(translator.engines)
+        found[n_threads] = [(each.ids, each.score) for one in all_at_once(session, asked) for each in one]
+        parts[n_threads] = session.n_parts
+
+    assert parts == {1: 1, 3: 3}
+    assert found[3] == found[1]
+
+
+def all_at_once(session: EngineSession, asked: list[Asked]) -> list[list[Hypothesis]]:
+    places = {slot: i for i, slot in enumerate(session.add(asked))}
+    found: list[list[Hypothesis]] = [[] for _ in asked]
+    while places:
+        for slot in session.step():
+            found[places.pop(slot)] = session.results(slot)
+            session.remove(slot)
+    return found
