@@ -44,7 +44,7 @@ class Watch:
             self.ran.append(event)
 
 
-WATCH = Watch()
+pytestmark = pytest.mark.forked  # what watches a process can never be taken away from it again
 
 
 @pytest.fixture(scope="module")
@@ -58,11 +58,16 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def watching() -> Watch:
+    return Watch()
+
+
 @pytest.fixture
-def watch() -> Iterator[Watch]:
-    WATCH.opened, WATCH.ran = [], []
-    yield WATCH
-    WATCH.on = False
+def watch(watching: Watch) -> Iterator[Watch]:
+    watching.opened, watching.ran = [], []
+    yield watching
+    watching.on = False
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

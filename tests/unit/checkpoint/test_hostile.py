@@ -324,6 +324,7 @@ def test_a_tokenizer_with_more_ids_than_the_model_is_refused(tmp_path: Path) -> 
     )
 
 
+@pytest.mark.forked  # a watch can never be taken away from a process again
 def test_loading_runs_nothing_and_reads_nothing_outside(directory: Path) -> None:
     """X1 and X2: what Python itself reports while a model is loaded."""
     load_model(directory)  # imports happen now
