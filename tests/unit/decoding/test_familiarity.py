@@ -18,7 +18,7 @@ from glassformer.text import Tokenizer
 from glassformer.text.phrasebook import generate
 from tests.support.trained import corpus, trained
 
-TATOEBA = Path("/work/shared/data/tatoeba")
+TATOEBA = Path(__file__).parents[4] / "shared" / "data" / "tatoeba"
 SPANISH = (
     "Hola, ¿cómo estás?",
     "El gato está durmiendo en la silla.",
