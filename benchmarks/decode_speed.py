@@ -8,7 +8,7 @@ and Hugging Face from what our exporter wrote. Whole sentences of real text, end
 Each runs at the best of its thread settings, searched for every way of asking, in a process of its own.
 DIRECTORY is a model or a run (``benchmarks.decode_models`` makes one of the paper's base size); without any:
 the shipped model. Minutes are for the rounds of all models together. Writes ``results.json`` (every
-measurement, every output), ``table.md`` and a plot.
+measurement), ``table.md`` and a plot.
 
 When a search ends. Without a length penalty (alpha 0) everyone's search is complete: it ends when no live
 hypothesis can overtake the best one, so all do the same work. With one, CTranslate2 knows only an early end
@@ -282,7 +282,6 @@ def _raw_contestant(result: Result, way: Way, name: str) -> dict[str, object]:
             for rival in RIVALS.get(name, ())
             if rival in result.teams
         },
-        "outputs": turns[0].outputs,
         "rounds": [
             {**turn._asdict(), "outputs": len(turn.outputs), "n_tokens": _n_tokens(turn)} for turn in turns
         ],

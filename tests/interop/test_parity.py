@@ -113,23 +113,29 @@ def queries_of(n: int = 60) -> list[list[int]]:
     return rows
 
 
+def both(case: Case, folder: Path) -> tuple[Any, Decoder]:
+    """A random model of theirs whose outputs end, and the search of ours with what was read of it."""
+    theirs = case.build()
+    make_it_end(theirs)
+    case.save(theirs, folder)
+    ours = read_model(folder).model
+    assert not isinstance(ours, EncoderOnly)
+    start = case.settings.get("decoder_start_token_id", 2)
+    specials = Specials(start=start, end=2, pad=1, suppressed=tuple(i for i in NEVER if i != 2))
+    return theirs, Decoder((ours,), specials)
+
+
 @pytest.mark.parametrize("beam", [1, 4])
 @pytest.mark.parametrize("case", SEQUENCE_CASES + LANGUAGE_CASES, ids=lambda case: case.name)
 @torch.no_grad()
 def test_search_finds_what_the_original_finds(case: Case, beam: int, tmp_path: Path) -> None:
-    theirs = case.build()
-    make_it_end(theirs)
-    case.save(theirs, tmp_path)
-    ours = read_model(tmp_path).model
-    assert not isinstance(ours, EncoderOnly)
-    start = case.settings.get("decoder_start_token_id", 2)
-    specials = Specials(start=start, end=2, pad=1, suppressed=tuple(i for i in NEVER if i != 2))
+    theirs, decoder = both(case, tmp_path)
     rows = queries_of()
     expected = generated(theirs, rows, beam)
     chosen = [i for i, found in enumerate(expected) if beam == 1 or len(found) < STEPS][:50]
     settings = DecodeConfig(beam=beam, alpha=0.0, min_length=FEWEST, max_length=STEPS)
     queries = [Query(tuple(rows[i])) for i in chosen]
-    found = Decoder((ours,), specials).decode(queries, settings)
+    found = decoder.decode(queries, settings)
 
     assert len(chosen) == 50
     assert [list(hypotheses[0].ids) for hypotheses in found] == [expected[i] for i in chosen]
@@ -144,20 +150,14 @@ PENALISED = ("marian-swish", "bart", "mbart", "t5", "gpt2", "llama")
 def test_a_length_penalty_is_that_of_the_original(name: str, alpha: float, tmp_path: Path) -> None:
     """Their length_penalty divides by length^alpha; a search that stops when nothing better can come."""
     case = next(case for case in SEQUENCE_CASES + LANGUAGE_CASES if case.name == name)
-    theirs = case.build()
-    make_it_end(theirs)
-    case.save(theirs, tmp_path)
-    ours = read_model(tmp_path).model
-    assert not isinstance(ours, EncoderOnly)
-    start = case.settings.get("decoder_start_token_id", 2)
-    specials = Specials(start=start, end=2, pad=1, suppressed=tuple(i for i in NEVER if i != 2))
+    theirs, decoder = both(case, tmp_path)
     rows = queries_of(70)
     expected = generated(theirs, rows, 4, alpha)
     chosen = [i for i, found in enumerate(expected) if len(found) < STEPS][:50]
     settings = DecodeConfig(
         beam=4, alpha=alpha, length_penalty="average", min_length=FEWEST, max_length=STEPS
     )
-    found = Decoder((ours,), specials).decode([Query(tuple(rows[i])) for i in chosen], settings)
+    found = decoder.decode([Query(tuple(rows[i])) for i in chosen], settings)
 
     assert len(chosen) == 50
     assert [list(hypotheses[0].ids) for hypotheses in found] == [expected[i] for i in chosen]
