@@ -1,13 +1,14 @@
 """What a server takes: throughput and latency by number of clients, beside one-at-a-time and offline batches.
 
-    python -m benchmarks.serve_load [MODEL] [--source FILE] [--sentences N] [--clients 1 8 64] [--rounds 3]
+    python -m benchmarks.serve_load [MODEL] [--source FILE] [--sentences N] [--clients 1 8 64 64x16]
+                                    [--rounds 3]
 
 Starts ``glassformer serve`` on a free port of this machine and asks it for translations of the sentences of
-a file, each client one at a time, over connections that stay open. The clients are one process beside the
-server, on the same cores, and as cheap as a program on bare sockets can be; what they still take, the server
-does not have. Offline is one call with all sentences, by one thread and by as
-many as there are cores. Everyone has a turn in each round; figures are medians of rounds. The
-processor time of the server does not depend on what else the machine does.
+a file, each client one at a time (64x16: sixteen at a time), over connections that stay open. The clients are
+one process beside the server, on the same cores, and as cheap as a program on bare sockets can be; what they
+still take, the server does not have. Offline is one call with all sentences, by one thread and by as many as
+there are cores. Everyone has a turn in each round; figures are medians of rounds. The processor time of the
+server does not depend on what else the machine does.
 
 Writes ``results.json`` and ``table.md``, the table of docs/serving.md. Without MODEL the shipped model.
 """
@@ -27,7 +28,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median_low
-from typing import IO, TYPE_CHECKING, TypeVar
+from typing import IO, TYPE_CHECKING, NamedTuple, TypeVar
 
 import torch
 
@@ -39,7 +40,27 @@ if TYPE_CHECKING:
 TURN_SECONDS = 10.0
 """No number of clients begins new requests after so long: the whole is done in minutes on any machine."""
 
+_LONGER = 8
+"""Sentences are asked for so many times over where a request has several: each client has some requests."""
+
 DEFAULT_FOLDER = Path(__file__).parent / "results" / "serve_load"
+
+
+class Crowd(NamedTuple):
+    """Who asks at the same time."""
+
+    clients: int
+    texts: int = 1
+    """Sentences of one request."""
+
+    def __str__(self) -> str:
+        return f"{self.clients}" if self.texts == 1 else f"{self.clients}, {self.texts} sentences a request"
+
+
+def crowd(text: str) -> Crowd:
+    """``64``, or ``64x16``."""
+    clients, _, texts = text.partition("x")
+    return Crowd(int(clients), int(texts or 1))
 
 
 @dataclass(frozen=True)
@@ -47,6 +68,7 @@ class Load:
     """What a number of clients saw."""
 
     clients: int
+    texts: int
     sentences_per_second: float
     p50_ms: float
     p95_ms: float
@@ -105,29 +127,29 @@ def _ready(url: str) -> bool:
         return False
 
 
-async def load(
-    url: str, sentences: Sequence[str], n_clients: int, beam: int
-) -> tuple[float, list[float], int]:
+async def load(url: str, sentences: Sequence[str], who: Crowd, beam: int) -> tuple[float, list[float], int]:
     """Seconds for all sentences, seconds of each request, and how many failed."""
     host, port = url.removeprefix("http://").rsplit(":", 1)
-    waiting, failed = iter(sentences), 0
+    waiting, failed = iter(range(0, len(sentences) - who.texts + 1, who.texts)), 0
     took: list[float] = []
 
     async def client() -> None:
         nonlocal failed
         reader, writer = await asyncio.open_connection(host, int(port))
-        for sentence in waiting:
+        for first in waiting:
             start = time.perf_counter()
             if start > end:
                 break
-            status = await ask(reader, writer, f"{host}:{port}", {"text": sentence, "beam": beam})
+            texts = list(sentences[first : first + who.texts])
+            text = texts[0] if who.texts == 1 else texts
+            status = await ask(reader, writer, f"{host}:{port}", {"text": text, "beam": beam})
             took.append(time.perf_counter() - start)
             failed += status != 200
         writer.close()
 
     start = time.perf_counter()
     end = start + TURN_SECONDS
-    await asyncio.gather(*(client() for _ in range(n_clients)))
+    await asyncio.gather(*(client() for _ in range(who.clients)))
     return time.perf_counter() - start, took, failed
 
 
@@ -168,15 +190,18 @@ def processor_ms(pid: int) -> float:
     return sum(int(place.read_text(encoding="ascii").split()[0]) for place in places) / 1e6
 
 
-def turn(url: str, pid: int, sentences: Sequence[str], n_clients: int, beam: int) -> Load:
-    """One round of a number of clients; a single one has time for fewer sentences."""
-    part = sentences if n_clients > 1 else sentences[: max(len(sentences) // 8, 1)]
+def turn(url: str, pid: int, sentences: Sequence[str], who: Crowd, beam: int) -> Load:
+    """One round of a number of clients; a lone one has time for fewer sentences, large requests for more."""
+    part = sentences if who.clients > 1 else sentences[: max(len(sentences) // 8, 1)]
+    if who.texts > 1:
+        part = [*sentences] * _LONGER
     before = processor_ms(pid)
-    seconds, took, failed = asyncio.run(load(url, part, n_clients, beam))
-    used = (processor_ms(pid) - before) / len(took)
+    seconds, took, failed = asyncio.run(load(url, part, who, beam))
+    done = len(took) * who.texts
+    used = (processor_ms(pid) - before) / done
     ranked = sorted(took)
     p50, p95 = (1e3 * ranked[int(share * (len(ranked) - 1))] for share in (0.5, 0.95))
-    return Load(n_clients, len(took) / seconds, p50, p95, failed, used, resident_mib(pid))
+    return Load(who.clients, who.texts, done / seconds, p50, p95, failed, used, resident_mib(pid))
 
 
 def table(measured: Measured) -> str:
@@ -187,9 +212,9 @@ def table(measured: Measured) -> str:
         "|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for each in measured.loads:
-        rate = each.sentences_per_second
+        rate, who = each.sentences_per_second, Crowd(each.clients, each.texts)
         lines.append(
-            f"| {each.clients} | {rate:.0f} | {rate / first:.1f} | {rate / alone:.0%} | {each.p50_ms:.0f} ms "
+            f"| {who} | {rate:.0f} | {rate / first:.1f} | {rate / alone:.0%} | {each.p50_ms:.0f} ms "
             f"| {each.p95_ms:.0f} ms | {each.cpu_ms:.2f} ms | {each.memory_mib} MiB |"
         )
     for call in measured.offline:
@@ -204,21 +229,21 @@ def table(measured: Measured) -> str:
 
 
 def measure(
-    model: str | None, sentences: Sequence[str], clients: Sequence[int], beam: int, rounds: int = 3
+    model: str | None, sentences: Sequence[str], crowds: Sequence[Crowd], beam: int, rounds: int = 3
 ) -> Measured:
     """Every number of clients and the offline calls, in turn."""
     from glassformer.decoding import Translator
 
     translator = Translator.from_pretrained(*([model] if model else []))
     cores = len(os.sched_getaffinity(0))
-    loads: dict[int, list[Load]] = {n: [] for n in clients}
+    loads: dict[Crowd, list[Load]] = {who: [] for who in crowds}
     calls: dict[int, list[Offline]] = {n: [] for n in sorted({1, cores})}
     with serving(model) as (url, pid):
-        asyncio.run(load(url, sentences[:32], 8, beam))  # what is slow the first time
+        asyncio.run(load(url, sentences[:32], Crowd(8), beam))  # what is slow the first time
         offline(translator, sentences[:32], beam, 1)
         for _ in range(rounds):
-            for n_clients, seen in loads.items():
-                seen.append(turn(url, pid, sentences, n_clients, beam))
+            for who, seen in loads.items():
+                seen.append(turn(url, pid, sentences, who, beam))
             for threads, done in calls.items():
                 done.append(offline(translator, sentences, beam, threads))
     return Measured(
@@ -241,7 +266,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("model", nargs="?")
     parser.add_argument("--source", type=Path)
     parser.add_argument("--sentences", type=int, default=512)
-    parser.add_argument("--clients", type=int, nargs="+", default=[1, 8, 64])
+    parser.add_argument("--clients", type=crowd, nargs="+", default=[*map(crowd, ("1", "8", "64", "64x16"))])
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--out", type=Path, default=DEFAULT_FOLDER)

@@ -1,8 +1,8 @@
-"""With 64 clients a server is nearly as fast as one offline call, and several times as fast as one client."""
+"""With 64 clients a server is several times as fast as with one, and nearly as fast as one offline call."""
 
 import pytest
 
-from benchmarks.serve_load import measure, read_sentences, table
+from benchmarks.serve_load import Crowd, measure, read_sentences, table
 from glassformer.decoding.pretrained import shipped_model
 from glassformer.errors import CheckpointError
 
@@ -14,11 +14,11 @@ def test_64_clients_on_the_shipped_model() -> None:
         shipped_model()
     except CheckpointError:
         pytest.skip("no model comes with this installation")
-    measured = measure(None, read_sentences(None, 1024), [1, 64], beam=4)
+    measured = measure(None, read_sentences(None, 1024), [Crowd(1), Crowd(64), Crowd(64, 16)], beam=4)
     print(table(measured))
-    one, many = measured.loads
-    by_one_thread = measured.offline[0]  # on two cores clients and HTTP take most of the other
+    one, many, large = measured.loads
+    offline = measured.offline[-1]  # by all cores
 
-    assert many.failed == 0
+    assert many.failed == large.failed == 0
     assert many.sentences_per_second >= 5 * one.sentences_per_second
-    assert many.sentences_per_second >= 0.9 * by_one_thread.sentences_per_second
+    assert large.sentences_per_second >= 0.9 * offline.sentences_per_second

@@ -35,8 +35,6 @@ class Ticket:
     streams: bool = False
     left: int = 1
     """Results still to come."""
-    waiting: int = 0
-    """Sentences that have not joined yet."""
     arrived: float = field(default_factory=time.monotonic)
     begun: float | None = None
     over: bool = False

@@ -4,7 +4,6 @@ import logging
 import math
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from glassformer.serving.memory import MemoryGuard
 from glassformer.serving.problems import OUR_MISTAKE, TOO_LATE, Problem
 from glassformer.serving.telemetry import Metrics, log
 from glassformer.serving.tickets import Call, Pace, Sentence, Ticket
+from glassformer.serving.waiting import Waiting
 
 if TYPE_CHECKING:
     from glassformer.decoding.asked import Asked, Session
@@ -38,8 +38,7 @@ class Worker(threading.Thread):
         self._wake = threading.Condition()
         self._makers: dict[str, Callable[[], Session]] = {}
         self._sessions: dict[str, Session] = {}
-        self._queue: deque[Sentence] = deque()
-        self._calls: deque[tuple[Ticket, Call]] = deque()
+        self._waiting = Waiting()
         self._running: dict[str, dict[int, Sentence]] = {}
         self._tickets: set[Ticket] = set()
         self._pace = Pace()
@@ -53,24 +52,23 @@ class Worker(threading.Thread):
 
     def decode(self, model: str, asked: "Sequence[Asked]", ticket: Ticket) -> None:
         """Put the sentences of a request into the queue; refused where it has no room."""
-        ticket.left = ticket.waiting = len(asked)
+        ticket.left = len(asked)
         with self._wake:
             self._admit_ticket(ticket)
-            self._queue.extend(Sentence(ticket, i, model, each) for i, each in enumerate(asked))
+            self._waiting.add(Sentence(ticket, i, model, each) for i, each in enumerate(asked))
             self._wake.notify()
 
     def call(self, call: Call, ticket: Ticket) -> None:
         """Put a call into the queue."""
-        ticket.waiting = 1
         with self._wake:
             self._admit_ticket(ticket)
-            self._calls.append((ticket, call))
+            self._waiting.add_call(ticket, call)
             self._wake.notify()
 
     def check_room(self) -> None:
         """Refuse where the queue has no room for one more request, whatever it asks."""
         with self._wake:
-            if self._waiting_requests() >= self._limits.max_queue:
+            if self._waiting.n_requests >= self._limits.max_queue:
                 raise self._full()
 
     def cancel(self, ticket: Ticket) -> None:
@@ -79,15 +77,15 @@ class Worker(threading.Thread):
             return
         with self._wake:
             ticket.over = True
+            self._waiting.forget(ticket)
             self._wake.notify()
 
     def drain(self) -> None:
         """Finish what has begun, refuse the rest."""
         with self._wake:
             self._draining = True
-            refused = {each.ticket for each in self._queue} | {ticket for ticket, _ in self._calls}
-            for ticket in refused:
-                if ticket.begun is None and not ticket.over:
+            for ticket in self._waiting:
+                if ticket.begun is None:
                     self._fail(ticket, _draining())
             self._wake.notify()
 
@@ -105,8 +103,7 @@ class Worker(threading.Thread):
     @property
     def n_waiting(self) -> int:
         """Requests in the queue."""
-        with self._wake:
-            return self._waiting_requests()
+        return self._waiting.n_requests
 
     @property
     def n_open(self) -> int:
@@ -129,21 +126,14 @@ class Worker(threading.Thread):
                 "too_large",
                 f"the texts have {ticket.n_tokens} tokens; one request may have {limits.max_queue_tokens}",
             )
-        full = self._waiting_requests() >= limits.max_queue
-        if full or self._waiting_tokens() + ticket.n_tokens > limits.max_queue_tokens:
+        full = self._waiting.n_requests >= limits.max_queue
+        if full or self._waiting.n_tokens + ticket.n_tokens > limits.max_queue_tokens:
             raise self._full()
         self._tickets.add(ticket)
 
     def _full(self) -> Problem:
-        seconds = min(max(math.ceil(self._waiting_tokens() / self._pace.rate), 1), 30)
+        seconds = min(max(math.ceil(self._waiting.n_tokens / self._pace.rate), 1), 30)
         return Problem("queue_full", "the queue is full; ask again later", retry_after=seconds)
-
-    def _waiting_tokens(self) -> int:
-        return sum(each.length for each in self._queue) + sum(ticket.n_tokens for ticket, _ in self._calls)
-
-    def _waiting_requests(self) -> int:
-        waiting = {id(each.ticket) for each in self._queue if not each.ticket.over}
-        return len(waiting) + sum(not ticket.over for ticket, _ in self._calls)
 
     # What the thread does
 
@@ -161,7 +151,7 @@ class Worker(threading.Thread):
     def _wait_for_work(self) -> bool:
         with self._wake:
             idle = not self.n_running
-            while not (self._queue or self._calls or self.n_running or self._stopping):
+            while not (self._waiting or self.n_running or self._stopping):
                 self._metrics.queue_depth.set(0)
                 self._metrics.running.set(0)
                 self._wake.wait()
@@ -173,7 +163,7 @@ class Worker(threading.Thread):
 
     def _enough(self) -> bool:
         """Whether a batch is full, so that waiting for more would gain nothing."""
-        return sum(each.size for each in self._queue) >= self._limits.max_batch_tokens
+        return self._waiting.size >= self._limits.max_batch_tokens
 
     def _round(self) -> None:
         self._expire()
@@ -193,8 +183,6 @@ class Worker(threading.Thread):
             for ticket in [ticket for ticket in self._tickets if not ticket.over and ticket.deadline <= now]:
                 self._fail(ticket, Problem("deadline", TOO_LATE))
             self._tickets = {ticket for ticket in self._tickets if not ticket.over}
-            self._queue = deque(each for each in self._queue if not each.ticket.over)
-            self._calls = deque(each for each in self._calls if not each[0].over)
         for model, running in self._running.items():
             for slot in [slot for slot, each in running.items() if each.ticket.over]:
                 self._sessions[model].remove(slot)
@@ -203,30 +191,29 @@ class Worker(threading.Thread):
     def _take(self) -> dict[str, list[Sentence]]:
         """The sentences that join now, by model: in order, as many as fit."""
         with self._wake:
-            if not self._queue:
+            if not self._waiting.n_sentences:
                 return {}
-            first, n_running = self._queue[0], self.n_running
+            first = self._waiting.first
             first.waited += 1
-            few = len(self._queue) * _JOIN_SHARE < n_running and first.waited <= _JOIN_STEPS
+            few = self._waiting.n_sentences * _JOIN_SHARE < self.n_running and first.waited <= _JOIN_STEPS
             if few and not self._draining:
                 return {}
             taken: dict[str, list[Sentence]] = {}
             present = [each for running in self._running.values() for each in running.values()]
             used = sum(each.size for each in present)
             rows, longest = sum(each.n_rows for each in present), max((e.length for e in present), default=0)
-            while self._queue:
-                each = self._queue[0]
+            while self._waiting.n_sentences:
+                each = self._waiting.first
                 used, rows = used + each.size, rows + each.n_rows
                 longest = max(longest, each.length)
                 most = self._limits.max_batch_tokens
                 alone = rows == each.n_rows
                 if not alone and (used > most or rows > _MOST_ROWS or rows * longest > _PADDED * most):
                     break
-                taken.setdefault(each.model, []).append(self._queue.popleft())
+                taken.setdefault(each.model, []).append(self._waiting.take())
         now = time.monotonic()
         for joining in taken.values():
             for each in joining:
-                each.ticket.waiting -= 1
                 each.ticket.begun = each.ticket.begun or now
         return taken
 
@@ -305,20 +292,12 @@ class Worker(threading.Thread):
     def _run_calls(self) -> None:
         """The oldest call, and those that can go with it."""
         with self._wake:
-            if not self._calls:
-                return
-            key = self._calls[0][1].key
-            together: list[tuple[Ticket, Call]] = []
-            n_tokens = 0
-            for ticket, call in list(self._calls):
-                n_tokens += ticket.n_tokens
-                if call.key == key and (not together or n_tokens <= self._limits.max_batch_tokens):
-                    together.append((ticket, call))
-            self._calls = deque(each for each in self._calls if each not in together)
+            together = self._waiting.take_calls(self._limits.max_batch_tokens)
         now = time.monotonic()
         for ticket, _ in together:
             ticket.begun = now
-        self._call_together(together)
+        if together:
+            self._call_together(together)
 
     def _call_together(self, together: list[tuple[Ticket, Call]]) -> None:
         items = [item for _, call in together for item in call.items]
@@ -354,14 +333,15 @@ class Worker(threading.Thread):
         if not ticket.over:
             ticket.over = True
             self._tickets.discard(ticket)
+            with self._wake:
+                self._waiting.forget(ticket)
             ticket.listener.failed(problem)
 
     def _give_up(self) -> None:
         for ticket in list(self._tickets):
             self._refuse(ticket, RuntimeError("the worker failed"))
         with self._wake:
-            self._queue.clear()
-            self._calls.clear()
+            self._waiting = Waiting()
         self._running.clear()
         self._sessions.clear()
 
