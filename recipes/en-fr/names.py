@@ -2,7 +2,7 @@
 
 A pair in which such a name stands once for once on both sides is given another name, of the same gender, so
 that French agreement holds; *de* and *que* lose their vowel where the new name begins with one. Short
-introductions are written as well. A number that stands on both sides is given other digits in the same way.
+introductions are written as well.
 """
 
 import random
@@ -15,13 +15,11 @@ MEN: list[str] = _LISTS["men"]
 WOMEN: list[str] = _LISTS["women"]
 TOWNS: dict[str, str] = {**{name: name for name in _LISTS["towns"]}, **_LISTS["towns_in_french"]}
 KEPT = 0.4
-"""How many of the pairs keep the names and numbers they have."""
-YEAR_DIGITS = 4
+"""How many of the pairs keep the names that they have."""
 NUMBERS = ("two deux", "three trois", "four quatre", "five cinq", "six six", "seven sept", "eight huit")
 
 _KNOWN = {"Tom": MEN, "John": MEN, "Mary": WOMEN, "Sarah": WOMEN, "Boston": list(TOWNS)}
 _WORDS = {name: re.compile(rf"\b{name}\b") for name in {*_KNOWN, *TOWNS.values(), "Marie"}}
-_NUMBER = re.compile(r"(?<![\d.,:])\d{2,}(?![\d.,:]*\d)")
 _BEFORE = re.compile(r"\b([Dd]|[Qq]u|[Jj]usqu|[Ll]orsqu|[Pp]uisqu)e (?=[AEIOUY]\w)")
 
 
@@ -43,17 +41,6 @@ def renamed(english: str, french: str, dice: random.Random) -> tuple[str, str]:
         english = _WORDS[known].sub(name, english)
         french = elide(_WORDS[there].sub(TOWNS.get(name, name), french))
     return english, french
-
-
-def renumbered(english: str, french: str, dice: random.Random) -> tuple[str, str]:
-    """The pair with another number of as many digits, where both sides have the same single one."""
-    here, there = (_NUMBER.findall(text) for text in (english, french))
-    if len(here) != 1 or here != there:
-        return english, french
-    digits = "".join(str(dice.randint(1 if i == 0 else 0, 9)) for i in range(len(here[0])))
-    if len(digits) == YEAR_DIGITS:  # most of these are years
-        digits = str(dice.randint(1800, 2030))
-    return _NUMBER.sub(digits, english), _NUMBER.sub(digits, french)
 
 
 def introductions(count: int, dice: random.Random) -> list[tuple[str, str]]:

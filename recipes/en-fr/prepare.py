@@ -13,7 +13,8 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from names import KEPT, introductions, renamed, renumbered
+from counting import counted, in_digits, renumbered
+from names import KEPT, introductions, renamed
 
 from glassformer.text.lines import read_lines
 from glassformer.text.phrasebook import generate
@@ -21,6 +22,9 @@ from glassformer.text.phrasebook import generate
 HELD_OUT = 2_000
 PHRASEBOOK_PAIRS = 30_000
 INTRODUCTIONS = 5_000
+COUNTED = 14_000
+IN_DIGITS = 4
+"""How often a pair with a number in words is there with digits as well."""
 SEED = 1
 
 _SPACES = re.compile(r"\s+")
@@ -75,8 +79,9 @@ def main(source: Path, folder: Path) -> None:
     dice = random.Random(SEED)  # noqa: S311
     learned = [pair if dice.random() < KEPT else renamed(*pair, dice) for pair in learned]
     learned = [pair if dice.random() < KEPT else renumbered(*pair, dice) for pair in learned]
+    learned += [found for pair in learned for _ in range(IN_DIGITS) if (found := in_digits(*pair, dice))]
     generated = [(phrase.english, phrase.french) for phrase in generate(PHRASEBOOK_PAIRS, SEED, level="full")]
-    learned += [*generated, *introductions(INTRODUCTIONS, dice)]
+    learned += [*generated, *introductions(INTRODUCTIONS, dice), *counted(COUNTED, dice)]
     learned = [pair for pair in learned if bare(pair[0]) not in held_out]
     write(folder / "train.tsv", [f"{english}\t{french}" for english, french in learned])
     write(folder / "dev.tsv", [f"{english}\t{given[0]}" for english, given in parts["dev"]])
