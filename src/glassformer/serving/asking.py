@@ -158,23 +158,23 @@ class Service:
     async def _progress(
         self, answer: Answer, ticket: Ticket, n_left: int
     ) -> "AsyncIterator[Progress | None]":
+        told = asyncio.ensure_future(answer.progress.get())
         try:
             while n_left:
-                told = asyncio.ensure_future(answer.progress.get())
                 waiting: set[asyncio.Future[Any]] = {told, answer.finished}
                 beat = self.limits.heartbeat_seconds
                 await asyncio.wait(waiting, timeout=beat, return_when=asyncio.FIRST_COMPLETED)
                 if answer.finished.done() and answer.finished.exception() is not None:
-                    told.cancel()
                     answer.finished.result()
                 if not told.done() and not answer.finished.done():
-                    told.cancel()
                     yield None
                     continue
                 progress = await told
+                told = asyncio.ensure_future(answer.progress.get())
                 n_left -= progress.result is not None
                 yield progress
         finally:
+            told.cancel()
             self.worker.cancel(ticket)
 
     async def _wait(self, request: Request, answer: Answer, ticket: Ticket) -> list[Any]:
