@@ -48,6 +48,8 @@ void Store::remember(const HeadShape &heads, int32_t layer, const float *project
 namespace {
 
 constexpr int64_t kSpareRows = 32;  // that kernels may read beyond the last
+constexpr int64_t kWorthSharing = 128 << 10;  // bytes of weights: fewer are done before another core has heard of them
+constexpr int kPartsEach = 2;                 // so that nobody waits long for whoever is slower
 
 int64_t widest(const Stack &stack) {
   int64_t most = 0;
@@ -122,8 +124,22 @@ void Workspace::reserve(int64_t rows, int64_t longest) {
   longest_ = longest;
 }
 
+void Workspace::product(const Matrix &matrix, const Rows &x, int n, int first, int last, float *out, int64_t stride,
+                        bool add) {
+  const int64_t bytes = (int64_t)(last - first) * matrix.features * (matrix.bytes ? 1 : 4);
+  if (!crew_ || bytes < kWorthSharing) {
+    model_.kernels.product(matrix, x, n, first, last, out, stride, add);
+    return;
+  }
+  const int blocks = (last - first) / kBlock, parts = std::min(blocks, crew_->size() * kPartsEach);
+  crew_->share(parts, [&](int32_t part) {
+    const int from = part * blocks / parts * kBlock, to = (part + 1) * blocks / parts * kBlock;
+    model_.kernels.product(matrix, x, n, first + from, first + to, out + from, stride, add);
+  });
+}
+
 void Workspace::product(const Linear &linear, const Rows &x, int n, float *out, int64_t stride, bool add) {
-  model_.kernels.product(linear.matrix(), x, n, 0, linear.matrix().columns, out, stride, add);
+  product(linear.matrix(), x, n, 0, linear.matrix().columns, out, stride, add);
 }
 
 // What a sub-layer reads: x itself in post-norm, its norm otherwise.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "buffer.h"
+#include "crew.h"
 #include "model.h"
 
 namespace gf {
@@ -54,7 +55,8 @@ struct Row {
 // The buffers of one thread. Sizes are fixed between calls of reserve, which alone allocates.
 class Workspace {
  public:
-  explicit Workspace(const Model &model) : model_(model) {}
+  // crew: null, or who helps with large products.
+  Workspace(const Model &model, Crew *crew) : model_(model), crew_(crew) {}
 
   // Room for this many rows at once, that look at no more than `longest` positions or source tokens.
   void reserve(int64_t rows, int64_t longest);
@@ -66,6 +68,8 @@ class Workspace {
   // `hidden`, ready for the projection to the vocabulary.
   void decode(const Row *rows, int n);
   Rows hidden(int first) const;
+  // Columns [first, last) of a product, as the kernel gives them.
+  void product(const Matrix &matrix, const Rows &x, int n, int first, int last, float *out, int64_t stride, bool add);
 
   float *logits() { return logits_.data(); }
   static int64_t bytes(const Model &model, int64_t rows, int64_t longest);
@@ -84,6 +88,7 @@ class Workspace {
   Quantised inner_twin() { return {inner_bytes_.data(), inner_stride_, inner_scale_.data(), inner_sum_.data()}; }
 
   const Model &model_;
+  Crew *crew_;
   int64_t capacity_ = 0, longest_ = 0;
   int64_t wide_stride_ = 0, byte_stride_ = 0, inner_stride_ = 0, heads_stride_ = 0;
   Buffer<float> x_, normed_, wide_, heads_, logits_, scratch_, keys_, values_, weights_;

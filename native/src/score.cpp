@@ -17,7 +17,7 @@ constexpr int64_t kRowsAtOnce = 128;
 // One thread's scoring: all its buffers.
 class Scorer {
  public:
-  Scorer(const Model &model, const Options &options) : model_(model), options_(options), workspace_(model) {}
+  Scorer(const Model &model, const Options &options) : model_(model), options_(options), workspace_(model, nullptr) {}
 
   // fed: what the decoder reads; from row `first` on, row i predicts labels[i - first].
   Hypothesis score(const std::vector<int32_t> &input, const std::vector<int32_t> &fed, size_t first,

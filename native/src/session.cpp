@@ -9,6 +9,7 @@ namespace {
 // Source tokens that are encoded together: enough for the products, few enough for the cache.
 constexpr int32_t kSourceTokens = 192;
 constexpr int64_t kCachedBytes = 32 << 20;
+constexpr int32_t kMostHelpers = 3;  // memory is no faster for more
 
 }  // namespace
 
@@ -16,8 +17,13 @@ constexpr int64_t kCachedBytes = 32 << 20;
 // fetched.
 int32_t default_rows(const Model &model) { return model.bytes() < kCachedBytes ? 64 : 128; }
 
-Session::Session(const Model &model, int32_t max_rows)
-    : workspace_model_(model), max_rows_(max_rows), workspace_(model) {
+// Weights that stay in the cache are read faster than a thread is begun.
+int32_t worth_helping(const Model &model, int32_t idle) {
+  return model.bytes() < kCachedBytes ? 0 : std::min(idle, kMostHelpers);
+}
+
+Session::Session(const Model &model, int32_t max_rows, Crew *crew)
+    : workspace_model_(model), max_rows_(max_rows), workspace_(model, crew) {
   const size_t rows = (size_t)std::max(max_rows, kSourceTokens);
   rows_.reserve(rows);
   questions_.reserve(rows);

@@ -10,8 +10,8 @@ namespace gf {
 
 class Session {
  public:
-  // max_rows: the most hypotheses side by side.
-  Session(const Model &model, int32_t max_rows);
+  // max_rows: the most hypotheses side by side. crew: null, or who helps with large products.
+  Session(const Model &model, int32_t max_rows, Crew *crew = nullptr);
 
   const Model &model() const { return workspace_model_; }
   int32_t free_rows() const { return max_rows_ - used_rows_; }
@@ -49,5 +49,8 @@ class Session {
 
 // The hypotheses that are computed together best, if the caller does not say.
 int32_t default_rows(const Model &model);
+
+// How many threads should help one that decodes alone, of those that have nothing to do.
+int32_t worth_helping(const Model &model, int32_t idle);
 
 }  // namespace gf

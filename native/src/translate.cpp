@@ -61,9 +61,11 @@ std::vector<std::vector<Hypothesis>> translate(const Model &model, const gf_batc
   const int64_t share = ((int64_t)batch.n + threads - 1) / threads * options->rows;
   const int32_t rows = std::max((int32_t)std::min<int64_t>(wanted, share), options->rows);
   std::atomic<int64_t> next{0};
+  const int32_t helpers = worth_helping(model, options->plain.threads / threads - 1);
 
   in_threads(threads, [&] {
-    Session session(model, rows);
+    std::unique_ptr<Crew> crew(helpers ? new Crew(helpers) : nullptr);
+    Session session(model, rows, crew.get());
     std::vector<int32_t> owner;
     const int32_t worth_reading = std::max(rows / 4, options->rows);  // few sources at once are read slowly
     for (;;) {

@@ -53,7 +53,7 @@ void ask_vocabulary(const Model &model, Workspace &workspace, int first, int n, 
   for (int at = 0; at < size; at += kColumnsAtOnce) {
     const int width = std::min(size - at, kColumnsAtOnce);
     const int last = std::min(at + kColumnsAtOnce, (int)matrix.columns);
-    kernels.product(matrix, hidden, n, at, last, logits, kColumnsAtOnce, false);
+    workspace.product(matrix, hidden, n, at, last, logits, kColumnsAtOnce, false);
     for (int r = 0; r < n; r++) {
       Question &question = *questions[r];
       float *row = logits + (int64_t)r * kColumnsAtOnce;

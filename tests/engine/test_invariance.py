@@ -10,7 +10,7 @@ from glassformer.decoding.hypothesis import Query
 from glassformer.decoding.targets import Target
 from glassformer.engine import Full
 from tests.engine.native import every_kernel, native_of, needs_library
-from tests.unit.decoding.toys import FAMILIES, SPECIALS, ending, queries
+from tests.unit.decoding.toys import FAMILIES, SPECIALS, decoder, ending, queries
 
 pytestmark = needs_library
 
@@ -54,6 +54,19 @@ def test_threads_do_not_change_the_answer(kernel: str, precision: str) -> None:
     asked = sentences()
 
     assert one.decode(asked, config) == three.decode(asked, config)
+
+
+def test_helpers_do_not_change_the_answer() -> None:
+    """One sentence, and weights so large that idle threads help to fetch them."""
+    large = decoder(d_model=512, d_ff=8192, n_encoder_layers=2, n_decoder_layers=2)
+    for precision in ("float32", "int8"):
+        native = native_of(large, precision=precision, threads=1)
+        for query in sentences(3):
+            native.engine.threads = 1
+            expected = [native.decode([query], config) for config in WAYS.values()]
+            native.engine.threads = 3
+
+            assert [native.decode([query], config) for config in WAYS.values()] == expected
 
 
 @every_kernel

@@ -28,5 +28,5 @@ def test_the_native_tests_pass(sanitizers: str, rounds: str, tmp_path: Path) -> 
     )
 
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
-    for name in ("kernels", "engine", "fuzz"):
+    for name in ("kernels", "crew", "engine", "fuzz"):
         assert f"{name}: passed" in done.stdout
