@@ -87,8 +87,7 @@ def tokens_of(
 
 def text_of(tokenizer: Tokenizer, found: Hypothesis, after: Sequence[int] = ()) -> Text:
     """A hypothesis as text; ``after`` are ids whose text stands before it."""
-    stream = tokenizer.stream(after)
-    text = "".join(stream.feed(token) for token in found.ids) + stream.finish()
+    text = tokenizer.stream(after).rest(found.ids) if after else tokenizer.decode(found.ids)
     tokens = tokens_of(tokenizer, found.ids, found.token_log_probabilities)
     return Text(text, found.score, found.log_probability, tokens, found.finished)
 

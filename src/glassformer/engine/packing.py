@@ -3,7 +3,7 @@
 import ctypes
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -73,11 +73,9 @@ def pointer(array: NDArray[Any]) -> Any:
 
 def ragged(rows: Sequence[Ids]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Rows of ids as one, and the place where each begins."""
-    offsets = np.zeros(len(rows) + 1, dtype=np.int64)
-    np.cumsum([len(row) for row in rows], out=offsets[1:])
-    data = np.empty(max(int(offsets[-1]), 1), dtype=np.int32)  # never of size 0, which has no address
-    for row, (start, end) in zip(rows, pairwise(offsets), strict=True):
-        data[start:end] = row
+    offsets = np.array([*accumulate(map(len, rows), initial=0)], dtype=np.int64)
+    parts = [np.asarray(row, dtype=np.int32) for row in rows if len(row)]
+    data = np.concatenate(parts) if parts else np.empty(1, dtype=np.int32)  # of size 0 it has no address
     return data, offsets
 
 

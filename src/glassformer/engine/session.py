@@ -11,7 +11,7 @@ from glassformer.config import DecodeConfig
 from glassformer.engine import abi
 from glassformer.engine.hypothesis import Beginning, Hypothesis, Query, Specials
 from glassformer.engine.library import Library
-from glassformer.engine.packing import pack_options, pack_queries
+from glassformer.engine.packing import Packed, pack_options, pack_queries
 from glassformer.engine.unpacking import unpack
 
 _ROOM = 4096
@@ -29,6 +29,7 @@ class Session:
         """``owner`` is what keeps the model alive."""
         self._library, self._owner = library, owner
         self._asked: dict[int, _Asked] = {}
+        self._options: tuple[DecodeConfig, Specials, Packed] | None = None
         self._done = (ctypes.c_int32 * _ROOM)()
         self.live = 0
         """Sentences that are not complete."""
@@ -47,7 +48,7 @@ class Session:
     ) -> int:
         """Let a sentence join before the next step; gives the number it is called by. ``Full``: not now."""
         batch = pack_queries([query], [limit], config, None if listed is None else [listed])
-        options = pack_options(config, specials)
+        options = self._packed(config, specials)
         slot = ctypes.c_int32()
         self._library.call_briefly(
             "gf_session_add",
@@ -59,6 +60,12 @@ class Session:
         self._asked[slot.value] = _Asked(len(query.ids), len(query.prefix) + limit)
         self.live += 1
         return slot.value
+
+    def _packed(self, config: DecodeConfig, specials: Specials) -> Packed:
+        """Options that are mostly those of the sentence before."""
+        if self._options is None or self._options[:2] != (config, specials):
+            self._options = (config, specials, pack_options(config, specials))
+        return self._options[2]
 
     def step(self) -> list[int]:
         """One token further for every sentence; gives those that are complete now."""

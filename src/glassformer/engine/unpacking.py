@@ -1,8 +1,7 @@
 """The library's results as hypotheses: copied out, so that its memory can be given back."""
 
-import ctypes
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +23,13 @@ class Answers(NamedTuple):
 def unpack(results: Results, lengths: list[int]) -> Answers:
     """Everything in a result; ``lengths`` are those of the inputs."""
     n = results.n_hypotheses
-    first = _view(results.hypotheses, results.n + 1).tolist()
-    id_offsets = _view(results.id_offsets, n + 1).tolist()
-    token_offsets = _view(results.token_offsets, n + 1).tolist()
-    ids = _view(results.ids, id_offsets[-1]).tolist()
-    values = _view(results.token_log_probabilities, token_offsets[-1]).tolist()
+    first = results.hypotheses[: results.n + 1]
+    id_offsets = results.id_offsets[: n + 1]
+    token_offsets = results.token_offsets[: n + 1]
+    ids = results.ids[: id_offsets[-1]]
+    values = results.token_log_probabilities[: token_offsets[-1]]
     columns = [
-        _view(column, n).tolist()
+        column[:n]
         for column in (results.log_probabilities, results.scores, results.finished, results.n_forced)
     ]
     every = [
@@ -51,17 +50,11 @@ def unpack(results: Results, lengths: list[int]) -> Answers:
 def _attention(results: Results, first: list[int], lengths: list[int]) -> list[list[Weights]]:
     if not results.alignment_offsets:
         return [[] for _ in lengths]
-    offsets = _view(results.alignment_offsets, results.n_hypotheses + 1).tolist()
-    numbers = _view(results.alignment, offsets[-1])
+    offsets = results.alignment_offsets[: results.n_hypotheses + 1]
+    numbers: Weights = np.empty(0, dtype=np.float32)
+    if offsets[-1]:
+        numbers = np.ctypeslib.as_array(results.alignment, (offsets[-1],))
     return [
         [numbers[offsets[i] : offsets[i + 1]].reshape(-1, length).copy() for i in range(start, end)]
         for (start, end), length in zip(pairwise(first), lengths, strict=True)
     ]
-
-
-def _view(place: Any, size: int) -> NDArray[Any]:
-    """Numbers of the library, not copied."""
-    if size == 0:
-        return np.empty(0)
-    kind = ctypes.POINTER(place._type_ * size)
-    return np.ctypeslib.as_array(ctypes.cast(place, kind).contents)

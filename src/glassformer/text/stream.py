@@ -33,6 +33,11 @@ class TextStream:
         """What was still waiting for more bytes."""
         return self._add(b"", final=True)
 
+    def rest(self, ids: Sequence[int]) -> str:
+        """The text of all ids that are still to come, at once."""
+        check_ids(ids, len(self._surfaces))
+        return self._add(b"".join([self._surfaces[token] for token in ids]), final=True)
+
     @property
     def waiting(self) -> bool:
         """Whether the bytes so far end within a character."""

@@ -58,6 +58,7 @@ class Tokenizer:
         self._library = build(vocabulary)
         self._library.normalizer = None  # what it is given has been normalised
         self._surfaces = surfaces(vocabulary)
+        self._pieces: dict[int, str] = {}
         self._ids = {piece: place for place, piece in enumerate(vocabulary.pieces)}
         self._speller = Speller(vocabulary, self._ids)
 
@@ -188,7 +189,8 @@ class Tokenizer:
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Each id for people to read: ``▁`` begins a word, ``<0xE2>`` is a byte, ``</s>`` is special."""
         check_ids(ids, self.size)
-        return [self._shown(token) for token in ids]
+        shown = self._pieces
+        return [shown[token] if token in shown else self._shown(token) for token in ids]
 
     def offsets(self, ids: Sequence[int]) -> list[tuple[int, int]]:
         """Where each id stands in ``decode(ids)``; bytes of one character share its place.
@@ -264,12 +266,13 @@ class Tokenizer:
 
     def _shown(self, token: int) -> str:
         if token < self.vocabulary.n_control:
-            return self.vocabulary.pieces[token]
-        surface = self._surfaces[token]
-        characters = _characters(surface)
-        if characters is None:
-            return "".join(f"<0x{byte:02X}>" for byte in surface)
-        return characters.replace(" ", "▁")
+            piece = self.vocabulary.pieces[token]
+        elif (characters := _characters(self._surfaces[token])) is None:
+            piece = "".join(f"<0x{byte:02X}>" for byte in self._surfaces[token])
+        else:
+            piece = characters.replace(" ", "▁")
+        self._pieces[token] = piece
+        return piece
 
 
 def _characters(surface: bytes) -> str | None:
