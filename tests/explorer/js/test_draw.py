@@ -201,6 +201,38 @@ def test_a_folded_node_stands_for_what_is_under_it(modules: Page) -> None:
     assert places[2]["row"] < places[1]["row"], "children stand by rank"
 
 
+def test_what_led_to_the_best_end_stands_first_and_what_was_dropped_last(modules: Page) -> None:
+    rows, beside = modules.evaluate(
+        """async (host) => {
+          const { beside, layoutTree, orderOf } = await import(`${host}/draw/tree.js`);
+          const nodes = [
+            { id: 0, parent: null, status: "root", total: 0 },
+            { id: 1, parent: 0, status: "pruned", total: -1 },
+            { id: 2, parent: 0, status: "kept", total: -2 },
+            { id: 3, parent: 0, status: "kept", total: -3 },
+            { id: 4, parent: 3, status: "finished", total: -4 },
+          ];
+          const byId = new Map(nodes.map((node) => [node.id, node]));
+          const order = orderOf(nodes, [{ id: 4, score: -0.5 }], byId);
+          const { places } = layoutTree(nodes, { rank: (id) => order.get(id) });
+          return [[1, 2, 3].map((id) => places.get(id).row), [3, 2, 1].map((id) => beside(places, id, 1))];
+        }""",
+        HOST,
+    )
+
+    assert rows == [2, 1, 0]
+    assert beside == [2, 1, None]
+
+
+def test_a_large_tree_is_folded_where_it_grows_too_large(call: Call) -> None:
+    nodes = [{"id": i, "parent": i - 4 if i >= 4 else None, "step": i // 4} for i in range(400)]
+    children = {"js": f"new Map(Array.from({{ length: {len(nodes) - 4} }}, (_, i) => [i, [i + 4]]))"}
+    folded = call("draw/tree.js", "foldAtFirst", nodes, children, 40)
+
+    assert {nodes[i]["step"] for i in folded} == {9}
+    assert len(folded) == 4
+
+
 def rgb(word: int) -> tuple[int, int, int]:
     """Red, green and blue of a word of image data on a little-endian machine."""
     return word & 255, word >> 8 & 255, word >> 16 & 255

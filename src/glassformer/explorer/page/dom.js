@@ -96,6 +96,9 @@ export const root = (inside) => math("msqrt", null, inside);
 /** @param {...Child} parts */
 export const formula = (...parts) => math("math", { display: "block" }, row(...parts));
 
+/** The element of the page with this id. @param {string} id @returns {any} */
+export const place = (id) => document.getElementById(id);
+
 /** @param {Node} node */
 export function clear(node) {
   while (node.firstChild) node.removeChild(node.firstChild);

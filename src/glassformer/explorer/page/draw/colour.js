@@ -64,6 +64,17 @@ export function inkOn(table, t) {
 }
 
 /**
+ * The style of a token tinted by its probability.
+ * @param {Theme} theme
+ * @param {number} p
+ */
+export function tint(theme, p) {
+  const table = sequential(theme);
+  const t = 0.06 + 0.86 * p;
+  return { "--tint": cssOf(table, t), "--tint-text": inkOn(table, t) };
+}
+
+/**
  * The colour of a head, or of any item of a short list.
  * @param {number} i
  * @returns {string}

@@ -86,3 +86,38 @@ export function pathTo(byId, id) {
   for (let at = byId.get(id); at; at = at.parent === null ? undefined : byId.get(at.parent)) path.push(at.id);
   return path.reverse();
 }
+
+/**
+ * The next node up or down in the same column.
+ * @param {Map<number, Place>} places @param {number} id @param {number} by
+ * @returns {number | null}
+ */
+export function beside(places, id, by) {
+  const here = places.get(id);
+  const column = [...places.values()].filter((each) => each.column === here?.column).sort((a, b) => a.row - b.row);
+  const at = column.findIndex((each) => each.id === id) + by;
+  return column[at]?.id ?? null;
+}
+
+/**
+ * In which order siblings stand: first what led to the best finished hypothesis, then what was kept, then what was dropped.
+ * @param {any[]} nodes @param {any[]} finished @param {Map<number, any>} byId @returns {Map<number, number>}
+ */
+export function orderOf(nodes, finished, byId) {
+  const order = new Map(nodes.map((node) => [node.id, (node.status === "pruned" ? 1e6 : 1e3) - node.total]));
+  for (const each of finished) {
+    for (const id of pathTo(byId, each.id)) order.set(id, Math.min(order.get(id) ?? Infinity, -each.score));
+  }
+  return order;
+}
+
+/**
+ * Nodes to fold so that a large tree stays small: those after the first steps.
+ * @param {any[]} nodes @param {Map<number | null, number[]>} children @param {number} most nodes to show
+ * @returns {number[]}
+ */
+export function foldAtFirst(nodes, children, most) {
+  const perStep = nodes.length / Math.max(1, ...nodes.map((node) => node.step));
+  const deepest = Math.floor(most / Math.max(1, perStep));
+  return nodes.filter((node) => node.step === deepest && children.has(node.id)).map((node) => node.id);
+}

@@ -1,5 +1,5 @@
 /**
- * A matrix of weights between tokens as a picture that can be read cell by cell.
+ * A matrix of weights between tokens, or of a number for each head, as a picture that can be read cell by cell.
  * @module
  */
 
@@ -8,6 +8,7 @@ import { sequential, signed } from "../draw/colour.js";
 import { heatmap } from "../draw/heatmap.js";
 import { code } from "../draw/scale.js";
 import { gridPicture } from "./grid.js";
+import { KIND_NAMES } from "./types.js";
 
 /**
  * @param {any} ctx
@@ -111,4 +112,32 @@ export function labelledPicture({ canvas, rows, columns, title, theme }) {
     pen.restore();
   });
   return out;
+}
+
+/**
+ * A matrix with a cell for each head of a kind; `valuesOf` sorts what is known of some heads into it.
+ * @param {any} ctx @param {string} kind
+ * @param {{value: string, both?: boolean, signal: AbortSignal, onpick: (layer: number, head: number) => void}} how
+ */
+export function headMatrix(ctx, kind, { value, both, signal, onpick }) {
+  const { layers, heads } = ctx.trace.shapes[kind];
+  const picture = matrix(ctx, {
+    label: `${KIND_NAMES[kind]}: ${value} by layer and head`,
+    rows: Array.from({ length: layers }, (_, i) => `layer ${i}`),
+    columns: Array.from({ length: heads }, (_, i) => String(i)),
+    value,
+    rowWord: "",
+    columnWord: "head",
+    both,
+    cell: { w: [18, 40], h: [20, 30] },
+    signal,
+    onpick,
+  });
+  /** @param {any[]} list @param {string} name */
+  const valuesOf = (list, name) => {
+    const data = new Float32Array(heads * layers).fill(NaN);
+    for (const each of list) if (each.kind === kind) data[each.layer * heads + each.head] = each[name];
+    return data;
+  };
+  return { ...picture, valuesOf };
 }

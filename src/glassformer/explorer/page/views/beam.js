@@ -3,17 +3,13 @@
  * @module
  */
 
-import { bdi, formula, frac, h, mi, mn, mo, num, num3, replace, row, sup, svg, visible } from "../dom.js";
+import { bdi, formula, frac, h, mi, mn, mo, num, row, sup, visible } from "../dom.js";
+import { beside, childrenOf, foldAtFirst, layoutTree, orderOf, pathTo } from "../draw/tree.js";
 import { lengthPenalty, rerank, score } from "../math/length.js";
-import { childrenOf, layoutTree, pathTo } from "../draw/tree.js";
 import { button, renew, select, slider, toggle } from "../ui/controls.js";
 import { card, nothing, pythonOfTrace, pythonText } from "../ui/parts.js";
+import { sayNode, treePicture } from "./beam/picture.js";
 
-const COLUMN = 122;
-const ROW = 28;
-const BOX = { width: 92, height: 22 };
-const LETTER = 7.3;
-const DIGIT = 6;
 const MOST = 2000;
 
 /** @type {import("../ui/types.js").View} */
@@ -46,13 +42,12 @@ function beamTree(stage, ctx, log) {
   let withPruned = log.nodes.length <= 400;
   let selected = log.chosen ?? 0;
   /** @type {Set<number>} */
-  let folded = new Set(log.nodes.length > MOST ? foldAtFirst(log.nodes, children) : []);
+  let folded = new Set(log.nodes.length > MOST ? foldAtFirst(log.nodes, children, MOST) : []);
   /** @type {any} */
   let placed = null;
   const order = orderOf(log.nodes, finished, byId);
 
-  const picture = svg("svg", { class: "tree", role: "tree", "aria-label": "Search tree. Arrow keys move along it, Enter opens a trace, f folds.", tabindex: 0 });
-  const scroller = h("div", { class: "tree-scroll" }, picture);
+  const tree = treePicture(byId, children, { onpick, onopen: open });
   const ranking = h("div", { class: "ranking" });
   const detail = h("div", { class: "tree-detail", role: "status" });
   const hint = h("p", { class: "note" });
@@ -82,7 +77,7 @@ function beamTree(stage, ctx, log) {
         { class: "legend-row" },
         [["kept", "kept"], ["finished", "ended in </s>"], ["pruned", "looked at and dropped"], ["best", "best under α"]].map(([name, text]) => h("li", null, h("i", { class: `swatch ${name}` }), text)),
       ),
-      scroller,
+      tree.element,
       detail,
     ),
   );
@@ -98,54 +93,21 @@ function beamTree(stage, ctx, log) {
     ctx.run({ target: null, decode: { ...decode, nbest: Math.min(decode.nbest ?? 1, decode.beam) }, interventions: ctx.trace.request.interventions ?? [] });
   }
 
-  function ordered() {
-    return rerank(finished.map((/** @type {any} */ each) => ({ ...each })), alpha, average);
+  /** The finished hypotheses, best first. @param {number} under which α */
+  function ordered(under) {
+    return rerank(finished.map((/** @type {any} */ each) => ({ ...each })), under, average);
   }
 
   /** The order under this α, and the path it makes the best. */
   function rank() {
-    const list = ordered();
-    const asSearched = rerank(finished.map((/** @type {any} */ each) => ({ ...each })), log.alpha, average).map((each) => each.id);
-    const low = Math.min(...list.map((each) => each.score));
-    const high = Math.max(...list.map((each) => each.score));
-    renew(
-      ranking,
-      list.length === 0 && h("p", { class: "note" }, "No hypothesis ended before the limit."),
-      list.length > 0 &&
-        h(
-          "div",
-          { class: "scroll-x", tabIndex: 0, role: "region", aria: { label: "table of finished hypotheses" } },
-          h(
-            "table",
-            { class: "hypotheses" },
-            h("caption", { class: "sr-only" }, "Finished hypotheses under this length penalty, best first"),
-            h("thead", null, h("tr", null, ["", "text", "log-prob", "tokens", "÷ penalty", "score", ""].map((name, i) => h("th", { scope: "col", class: i > 1 && i < 6 && "numeric" }, name || h("span", { class: "sr-only" }, i ? "open" : "rank"))))),
-            h("tbody", null, list.map((each, i) => rankRow(each, i, asSearched.indexOf(each.id) - i, high === low ? 1 : (each.score - low) / (high - low)))),
-          ),
-        ),
-    );
+    const list = ordered(alpha);
+    renew(ranking, list.length ? hypotheses(list, ordered(log.alpha), { average, alpha, selected, go, open: ctx.source.live ? open : null }) : h("p", { class: "note" }, "No hypothesis ended before the limit."));
     hint.textContent =
       alpha === log.alpha
         ? `score = log-probability ÷ ${average ? "length^α" : "((5 + length) / 6)^α"}; the search ran with α = ${log.alpha.toFixed(2)}`
         : `the same finished hypotheses compared with α = ${alpha.toFixed(2)} instead of ${log.alpha.toFixed(2)}; a search with this α may also finish others`;
-    markBest(list[0]?.id ?? null);
+    tree.markBest(new Set(list.length ? pathTo(byId, list[0].id) : []));
     inspect();
-  }
-
-  /** @param {any} each @param {number} i @param {number} moved @param {number} share */
-  function rankRow(each, i, moved, share) {
-    const opens = () => open(each.id);
-    return h(
-      "tr",
-      { class: [i === 0 && "chosen", each.id === selected && "selected"], on: { click: () => go(each.id, false) } },
-      h("td", { class: "numeric" }, String(i + 1), h("span", { class: moved > 0 ? "up" : moved < 0 ? "down" : "same", title: moved === 0 ? "as searched" : "moved against the α of the search" }, moved > 0 ? ` ▲${moved}` : moved < 0 ? ` ▼${-moved}` : "")),
-      h("th", { scope: "row" }, bdi(each.text || "∅")),
-      h("td", { class: "numeric" }, num(each.logp)),
-      h("td", { class: "numeric" }, String(each.length)),
-      h("td", { class: "numeric" }, num(lengthPenalty(each.length, alpha, average))),
-      h("td", { class: "numeric" }, h("span", { class: "score-bar", style: { "--share": share } }), num(each.score)),
-      h("td", null, ctx.source.live && button("open", opens, { class: "quiet", aria: { label: `open the trace of ${each.text}` } })),
-    );
   }
 
   function visibleNodes() {
@@ -161,110 +123,23 @@ function beamTree(stage, ctx, log) {
       nodes = visibleNodes();
     }
     placed = layoutTree(nodes, { folded, rank: (id) => /** @type {number} */ (order.get(id)) });
-    const width = placed.columns * COLUMN + 40;
-    const height = placed.rows * ROW + 40;
-    picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    picture.setAttribute("width", String(width));
-    picture.setAttribute("height", String(height));
-    /** @type {any[]} */
-    const edges = [];
-    /** @type {any[]} */
-    const boxes = [];
-    for (const place of placed.places.values()) {
-      const node = byId.get(place.id);
-      const parent = node.parent === null ? null : placed.places.get(node.parent);
-      if (parent) edges.push(edge(node, place, parent));
-      boxes.push(box(node, place));
-    }
-    replace(picture, columnHeads(height), svg("g", { class: "edges", "aria-hidden": "true" }, edges), svg("g", { role: "presentation" }, boxes));
+    tree.draw(placed, folded);
     rank();
     focusNode(selected, false);
   }
 
-  /** @param {number} height */
-  function columnHeads(height) {
-    return svg(
-      "g",
-      { class: "tree-steps", "aria-hidden": "true" },
-      Array.from({ length: Math.max(0, placed.columns - 1) }, (_, i) => [
-        svg("line", { x1: left(i + 1) + BOX.width / 2, x2: left(i + 1) + BOX.width / 2, y1: 20, y2: height }),
-        svg("text", { x: left(i + 1) + BOX.width / 2, y: 13, "text-anchor": "middle" }, `step ${i}`),
-      ]),
-    );
-  }
-
-  /** @param {number} column */
-  const left = (column) => 8 + column * COLUMN;
-  /** @param {number} at */
-  const middle = (at) => 38 + at * ROW;
-
-  /** @param {any} node @param {any} place @param {any} parent */
-  function edge(node, place, parent) {
-    const [x0, y0, x1, y1] = [left(parent.column) + BOX.width, middle(parent.row), left(place.column), middle(place.row)];
-    const bend = (x1 - x0) / 2;
-    return svg("path", {
-      class: ["edge", node.status],
-      "data-node": node.id,
-      d: `M${x0} ${y0}C${x0 + bend} ${y0} ${x1 - bend} ${y1} ${x1} ${y1}`,
-      "stroke-width": (0.8 + 4.2 * Math.exp(node.logp)).toFixed(2),
-    });
-  }
-
-  /** @param {any} node @param {any} place */
-  function box(node, place) {
-    const [x, y] = [left(place.column), middle(place.row)];
-    const below = children.get(node.id) ?? [];
-    const text = node.parent === null ? "start" : visible(node.piece);
-    const figure = num3(node.logp);
-    const fits = text.length * LETTER + figure.length * DIGIT < BOX.width - 18;
-    const group = svg(
-      "g",
-      {
-        class: ["node", node.status],
-        role: "treeitem",
-        id: `tree-node-${node.id}`,
-        "data-node": node.id,
-        "aria-level": place.column + 1,
-        "aria-label": sayNode(node),
-        "aria-expanded": below.length ? String(!folded.has(node.id)) : null,
-        "aria-selected": String(node.id === selected),
-        transform: `translate(${x} ${y - BOX.height / 2})`,
-      },
-      svg("title", null, sayNode(node)),
-      svg("rect", { width: BOX.width, height: BOX.height, rx: 6 }),
-      svg("text", { x: 8, y: 15 }, text.length > 10 ? `${text.slice(0, 9)}…` : text),
-      node.parent !== null && fits && svg("text", { class: "node-p", x: BOX.width - 6, y: 15, "text-anchor": "end" }, figure),
-      place.hidden > 0 && svg("text", { class: "node-more", x: BOX.width + 5, y: 15 }, `+${place.hidden}`),
-    );
-    group.addEventListener("click", () => {
-      if (node.id === selected && below.length) fold(node.id);
-      else go(node.id, true);
-    });
-    group.addEventListener("dblclick", () => open(node.id));
-    return group;
-  }
-
-  /** @param {any} node */
-  function sayNode(node) {
-    if (node.parent === null) return "start of the search";
-    const words = { kept: "kept", pruned: "dropped", finished: "finished", root: "start" };
-    return `${visible(node.piece)}, ${/** @type {any} */ (words)[node.status]}, log-probability ${num3(node.logp)}, sum ${num3(node.total)}`;
-  }
-
-  /** @param {number | null} best */
-  function markBest(best) {
-    const path = new Set(best === null ? [] : pathTo(byId, best));
-    for (const each of picture.querySelectorAll("[data-node]")) each.classList.toggle("best", path.has(Number(each.getAttribute("data-node"))));
+  /** @param {number} id */
+  function onpick(id) {
+    if (id === selected && children.has(id)) fold(id);
+    else go(id, true);
   }
 
   /** @param {number} id @param {boolean} aloud */
   function go(id, aloud) {
-    const before = selected;
     selected = id;
     for (const at of pathTo(byId, id).slice(0, -1)) folded.delete(at);
     if (!placed.places.has(id)) drawTree();
     else {
-      picture.querySelector(`#tree-node-${before}`)?.setAttribute("aria-selected", "false");
       focusNode(id, true);
       inspect();
     }
@@ -273,18 +148,9 @@ function beamTree(stage, ctx, log) {
 
   /** @param {number} id @param {boolean} scroll */
   function focusNode(id, scroll) {
-    const node = picture.querySelector(`#tree-node-${id}`);
-    if (!node) return;
-    picture.setAttribute("aria-activedescendant", `tree-node-${id}`);
-    node.setAttribute("aria-selected", "true");
-    for (const each of picture.querySelectorAll(".node.selected")) each.classList.remove("selected");
-    node.classList.add("selected");
     const place = placed.places.get(id);
-    const [x, y] = [left(place.column), middle(place.row)];
-    if (scroll) {
-      if (x < scroller.scrollLeft || x + BOX.width > scroller.scrollLeft + scroller.clientWidth) scroller.scrollLeft = x - scroller.clientWidth / 2;
-      if (y < scroller.scrollTop + 20 || y > scroller.scrollTop + scroller.clientHeight - 20) scroller.scrollTop = y - scroller.clientHeight / 2;
-    }
+    if (!place) return;
+    tree.select(place, scroll);
     showDetail(byId.get(id));
   }
 
@@ -341,7 +207,7 @@ function beamTree(stage, ctx, log) {
     ctx.run({ decode: ctx.trace.request.decode, interventions: [...others, ...forces] });
   }
 
-  picture.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+  tree.picture.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
     if (!event.ctrlKey && !event.metaKey && !event.altKey && treeKey(event.key)) {
       event.preventDefault();
       event.stopPropagation();
@@ -358,7 +224,7 @@ function beamTree(stage, ctx, log) {
     } else if (key === "ArrowLeft") {
       if (node.parent !== null) go(node.parent, true);
     } else if (key === "ArrowDown" || key === "ArrowUp") {
-      const next = beside(key === "ArrowDown" ? 1 : -1);
+      const next = beside(placed.places, selected, key === "ArrowDown" ? 1 : -1);
       if (next !== null) go(next, true);
     } else if (key === "Home") go(log.nodes[0].id, true);
     else if (key === "End") go(log.chosen ?? selected, true);
@@ -366,14 +232,6 @@ function beamTree(stage, ctx, log) {
     else if (key === "f" && (children.get(selected) ?? []).length) fold(selected);
     else return false;
     return true;
-  }
-
-  /** The next node up or down in the same column. @param {number} by */
-  function beside(by) {
-    const here = placed.places.get(selected);
-    const column = [...placed.places.values()].filter((each) => each.column === here.column).sort((a, b) => a.row - b.row);
-    const at = column.findIndex((each) => each.id === selected) + by;
-    return column[at]?.id ?? null;
   }
 
   function inspect() {
@@ -399,7 +257,7 @@ function beamTree(stage, ctx, log) {
   drawTree();
   return {
     table() {
-      const list = ordered();
+      const list = ordered(alpha);
       return {
         caption: `Every node of the search, then the ${list.length} finished hypotheses by score`,
         columns: [{ label: "node", numeric: true }, { label: "after", numeric: true }, { label: "step", numeric: true }, { label: "token" }, { label: "log-prob", numeric: true }, { label: "sum", numeric: true }, { label: "status" }, { label: "score", numeric: true }],
@@ -411,26 +269,42 @@ function beamTree(stage, ctx, log) {
         },
       };
     },
-    picture: () => picture,
+    picture: () => tree.picture,
     python,
   };
 }
 
-/**
- * In which order siblings stand: first what led to the best finished hypothesis, then what was kept, then what was dropped.
- * @param {any[]} nodes @param {any[]} finished @param {Map<number, any>} byId @returns {Map<number, number>}
- */
-function orderOf(nodes, finished, byId) {
-  const order = new Map(nodes.map((node) => [node.id, (node.status === "pruned" ? 1e6 : 1e3) - node.total]));
-  for (const each of finished) {
-    for (const id of pathTo(byId, each.id)) order.set(id, Math.min(order.get(id) ?? Infinity, -each.score));
-  }
-  return order;
+/** @typedef {{average: boolean, alpha: number, selected: number, go: (id: number, aloud: boolean) => void, open: ((id: number) => void) | null}} Ranking */
+
+/** The finished hypotheses as a table. @param {any[]} list best first @param {any[]} searched as the search ranked them @param {Ranking} how */
+function hypotheses(list, searched, how) {
+  const places = searched.map((each) => each.id);
+  const low = Math.min(...list.map((each) => each.score));
+  const high = Math.max(...list.map((each) => each.score));
+  return h(
+    "div",
+    { class: "scroll-x", tabIndex: 0, role: "region", aria: { label: "table of finished hypotheses" } },
+    h(
+      "table",
+      { class: "hypotheses" },
+      h("caption", { class: "sr-only" }, "Finished hypotheses under this length penalty, best first"),
+      h("thead", null, h("tr", null, ["", "text", "log-prob", "tokens", "÷ penalty", "score", ""].map((name, i) => h("th", { scope: "col", class: i > 1 && i < 6 && "numeric" }, name || h("span", { class: "sr-only" }, i ? "open" : "rank"))))),
+      h("tbody", null, list.map((each, i) => hypothesis(each, i, places.indexOf(each.id) - i, high === low ? 1 : (each.score - low) / (high - low), how))),
+    ),
+  );
 }
 
-/** Nodes to fold so that a large tree stays small: those after the first steps. @param {any[]} nodes @param {Map<number | null, number[]>} children */
-function foldAtFirst(nodes, children) {
-  const perStep = nodes.length / Math.max(1, ...nodes.map((node) => node.step));
-  const deepest = Math.floor(MOST / Math.max(1, perStep));
-  return nodes.filter((node) => node.step === deepest && children.has(node.id)).map((node) => node.id);
+/** @param {any} each @param {number} i @param {number} moved @param {number} share @param {Ranking} how */
+function hypothesis(each, i, moved, share, { average, alpha, selected, go, open }) {
+  return h(
+    "tr",
+    { class: [i === 0 && "chosen", each.id === selected && "selected"], on: { click: () => go(each.id, false) } },
+    h("td", { class: "numeric" }, String(i + 1), h("span", { class: moved > 0 ? "up" : moved < 0 ? "down" : "same", title: moved === 0 ? "as searched" : "moved against the α of the search" }, moved > 0 ? ` ▲${moved}` : moved < 0 ? ` ▼${-moved}` : "")),
+    h("th", { scope: "row" }, bdi(each.text || "∅")),
+    h("td", { class: "numeric" }, num(each.logp)),
+    h("td", { class: "numeric" }, String(each.length)),
+    h("td", { class: "numeric" }, num(lengthPenalty(each.length, alpha, average))),
+    h("td", { class: "numeric" }, h("span", { class: "score-bar", style: { "--share": share } }), num(each.score)),
+    h("td", null, open && button("open", () => open(each.id), { class: "quiet", aria: { label: `open the trace of ${each.text}` } })),
+  );
 }
