@@ -122,18 +122,21 @@ def slow(page: Page, *waits: int) -> None:
     )
 
 
+QUIET = """async () => {
+  for (let i = 0; i < 6; i++) {
+    if (window.waiting) return false;
+    await new Promise((go) => setTimeout(go, 60)); // an answer may lead to another question
+  }
+  return true;
+}"""
+
+
 def quiet(page: Page) -> None:
     """Wait until nothing that a slow page asked for is on its way, and what came has been drawn."""
-    page.wait_for_function(
-        """async () => {
-          for (let i = 0; i < 6; i++) {
-            if (window.waiting) return false;
-            await new Promise((go) => setTimeout(go, 60)); // an answer may lead to another question
-          }
-          return true;
-        }""",
-        timeout=60_000,
-    )
+    deadline = time.monotonic() + 60
+    while not page.evaluate(QUIET):  # wait_for_function would take the promise itself for a yes
+        assert time.monotonic() < deadline, "the page is never quiet"
+        page.wait_for_timeout(20)
 
 
 def selection(page: Page) -> dict[str, str]:

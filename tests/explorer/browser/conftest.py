@@ -37,10 +37,7 @@ def open_page(chromium: Browser, explorer: Explorer, trouble: list[str]) -> Iter
         context.set_default_timeout(90_000)
         contexts.append(context)
         page = context.new_page()
-        page.on("request", lambda request: _asked(request, explorer.url, trouble))
-        page.on("console", lambda message: _heard(message, trouble))
-        page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: _dialog(dialog, trouble))
+        watch(page, explorer.url, trouble)
         page.goto(explorer.at(run, **selection))
         ready(page, str(selection.get("view", "translate")))
         return page
@@ -49,6 +46,14 @@ def open_page(chromium: Browser, explorer: Explorer, trouble: list[str]) -> Iter
     for context in contexts:
         context.close()
     assert trouble == []
+
+
+def watch(page: Page, own: str, trouble: list[str]) -> None:
+    """Keep whatever goes wrong in a page, and whatever it asks for that does not begin with ``own``."""
+    page.on("request", lambda request: _asked(request, own, trouble))
+    page.on("console", lambda message: _heard(message, trouble))
+    page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
+    page.on("dialog", lambda dialog: _dialog(dialog, trouble))
 
 
 def _asked(request: Request, url: str, trouble: list[str]) -> None:
