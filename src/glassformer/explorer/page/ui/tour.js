@@ -44,10 +44,10 @@ const STOPS = [
     patch: () => ({ view: "translate" }),
     text: ({ trace, a }) => {
       const steps = trace.steps;
-      if (a.family === "encoder-only") return ["The model read ", h("strong", null, bdi(trace.text.source)), ". Every one of its numbers can be looked at; this walk follows them from the first letter to the answer."];
+      if (a.family === "encoder-only") return ["The model read “", h("strong", null, bdi(trace.text.source)), "”. Every one of its numbers can be looked at; this walk follows them from the first letter to the answer."];
       const least = steps.reduce((/** @type {any} */ low, /** @type {any} */ s) => (confidence(s) < confidence(low) ? s : low), steps[0]);
       return [
-        "The model read ", h("strong", null, bdi(trace.text.source)), " and wrote ", h("strong", null, bdi(trace.text.target)), ", one piece at a time. ",
+        "The model read “", h("strong", null, bdi(trace.text.source)), "” and wrote “", h("strong", null, bdi(trace.text.target)), "”, one piece at a time. ",
         least?.chosen ? ["It was least sure of ", quoted(least.chosen), ": probability ", percent(confidence(least)), ". "] : "",
         "The next stops follow the sentence through the machine, with the numbers of this very run. Type your own sentence above at any time.",
       ];
