@@ -12,8 +12,8 @@ beside it stands sacreBLEU of the detokenised text, lower-cased, with its signat
 import argparse
 import statistics
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from matplotlib.figure import Figure
 from sacremoses import MosesDetokenizer
@@ -31,7 +31,8 @@ NAMES = {"glassformer": "recipes/multi30k/glassformer.toml", "paper": "recipe of
 TEST = "test_2016_flickr"
 
 
-class Outcome(NamedTuple):
+@dataclass(frozen=True)
+class Outcome:
     """What one run came to."""
 
     recipe: str
@@ -123,12 +124,13 @@ def main() -> None:
         for language in given.languages:
             for seed in given.seeds:
                 outcomes.append(_one(given, words, recipe, language, seed))
-                _write(outcomes, given.out)
+                write(outcomes, given.out)
     print(table(outcomes))
 
 
-def _write(outcomes: Sequence[Outcome], folder: Path) -> None:
-    write_results(folder, {"environment": environment(), "runs": [one._asdict() for one in outcomes]})
+def write(outcomes: Sequence[Outcome], folder: Path) -> None:
+    """Figures, table and picture of what is finished."""
+    write_results(folder, {"environment": environment(), "runs": [asdict(one) for one in outcomes]})
     (folder / "table.md").write_text(table(outcomes) + "\n", encoding="utf-8")
     draw(outcomes, folder)
 

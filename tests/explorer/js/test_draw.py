@@ -109,7 +109,8 @@ def test_an_atlas_puts_each_tile_at_its_place(modules: Page) -> None:
 
 def test_links_are_the_strongest_keys_of_each_query(call: Call) -> None:
     weights = torch.rand(9, 12).double()
-    found = call("draw/links.js", "topLinks", weights.flatten().tolist(), 9, 12, {"top": 3, "threshold": 0.5})
+    best = call("draw/links.js", "ranked", weights.flatten().tolist(), 9, 12, 8)
+    found = call("draw/links.js", "topLinks", best, {"top": 3, "threshold": 0.5})
     expected = {
         (query, int(key))
         for query in range(9)
@@ -124,7 +125,9 @@ def test_links_are_the_strongest_keys_of_each_query(call: Call) -> None:
 def test_links_are_capped(call: Call) -> None:
     weights = torch.rand(600 * 4).double()
 
-    found = call("draw/links.js", "topLinks", weights.tolist(), 600, 4, {"top": 4})
+    found = call(
+        "draw/links.js", "topLinks", call("draw/links.js", "ranked", weights.tolist(), 600, 4, 4), {"top": 4}
+    )
 
     assert len(found) == 1024
     assert min(link["weight"] for link in found) >= float(weights.sort(descending=True).values[1024])

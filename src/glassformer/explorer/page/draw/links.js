@@ -15,30 +15,37 @@
 const LINK_CAP = 1024;
 
 /**
- * The strongest keys of each query that reach a threshold, strongest first over all.
+ * The strongest keys of each query, strongest first; nothing that is 0 or less.
  * @param {ArrayLike<number>} weights rows are queries
  * @param {number} rows
  * @param {number} columns
- * @param {{top?: number, threshold?: number, cap?: number}} how
- * @returns {Link[]}
+ * @param {number} most of each query
+ * @returns {Link[][]}
  */
-export function topLinks(weights, rows, columns, { top = 3, threshold = 0, cap = LINK_CAP }) {
-  /** @type {Link[]} */
-  const list = [];
-  for (let from = 0; from < rows; from++) {
+export function ranked(weights, rows, columns, most) {
+  return Array.from({ length: rows }, (_, from) => {
     /** @type {Link[]} */
     const best = [];
     for (let to = 0; to < columns; to++) {
       const weight = weights[from * columns + to];
-      if (!(weight >= threshold) || weight <= 0) continue;
-      if (best.length === top && weight <= best[top - 1].weight) continue;
+      if (!(weight > (best.length === most ? best[most - 1].weight : 0))) continue;
       let at = best.length;
       while (at > 0 && best[at - 1].weight < weight) at--;
       best.splice(at, 0, { from, to, weight });
-      if (best.length > top) best.pop();
+      if (best.length > most) best.pop();
     }
-    list.push(...best);
-  }
+    return best;
+  });
+}
+
+/**
+ * Of what was ranked, the first few of each query that reach a threshold, strongest first over all.
+ * @param {Link[][]} best
+ * @param {{top?: number, threshold?: number, cap?: number}} how
+ * @returns {Link[]}
+ */
+export function topLinks(best, { top = 3, threshold = 0, cap = LINK_CAP }) {
+  const list = best.flatMap((row) => row.slice(0, top).filter((link) => link.weight >= threshold));
   return list.sort((a, b) => b.weight - a.weight).slice(0, cap);
 }
 

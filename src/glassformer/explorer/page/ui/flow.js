@@ -5,11 +5,13 @@
 
 import { clear, h, nameOf, visible } from "../dom.js";
 import { resolve } from "../draw/colour.js";
-import { links, topLinks } from "../draw/links.js";
+import { links, ranked, topLinks } from "../draw/links.js";
 
 /** Labels stand at least this far apart. */
 const LABEL = 15;
 const MARGIN = 104;
+/** Links of a query that can be asked for. */
+export const MOST = 8;
 
 /**
  * @param {any} ctx
@@ -22,6 +24,7 @@ export function flow(ctx, { queries, keys, kind, onpick }) {
   const right = h("div", { class: "flow-side right", aria: { hidden: "true" } });
   const element = h("div", { class: ["flow", `kind-${kind}`] }, left, canvas, overlay, right);
   /** @type {ArrayLike<number>} */ let weights = [];
+  /** @type {import("../draw/links.js").Link[][]} */ let best = [];
   let how = { top: 3, threshold: 0.05 };
   let lit = -1;
   let width = 0;
@@ -67,7 +70,7 @@ export function flow(ctx, { queries, keys, kind, onpick }) {
     const pen = canvas.getContext("2d");
     if (!pen || !weights.length) return;
     pen.clearRect(0, 0, canvas.width, canvas.height);
-    const list = topLinks(weights, queries.length, keys.length, how);
+    const list = topLinks(best, how);
     drawn = links(pen, list, { fromY: spread(queries.length), toY: spread(keys.length), x0: 4, x1: width - 4, colour: resolve(element, "--kind"), ratio: window.devicePixelRatio || 1 });
     element.dataset.links = String(drawn);
   }
@@ -112,6 +115,7 @@ export function flow(ctx, { queries, keys, kind, onpick }) {
     light,
     /** @param {ArrayLike<number>} numbers @param {{top: number, threshold: number}} options */
     draw(numbers, options) {
+      if (numbers !== weights) best = ranked(numbers, queries.length, keys.length, MOST);
       weights = numbers;
       how = options;
       if (width) {

@@ -9,7 +9,7 @@ import { heatmap } from "../draw/heatmap.js";
 import { code } from "../draw/scale.js";
 import { renormalise } from "../math/attention.js";
 import { renew, segmented, select, slider, toggle } from "../ui/controls.js";
-import { flow } from "../ui/flow.js";
+import { flow, MOST } from "../ui/flow.js";
 import { gridPicture } from "../ui/grid.js";
 import { weightCard } from "../ui/inspector.js";
 import { latest, messageOf } from "../ui/latest.js";
@@ -194,15 +194,23 @@ export const view = {
         controls,
         select({ label: "show", options: names.map(([id, one]) => [id, one.text]), value: name, onchange: (id) => ((kept.quantity = id), drawControls(), refresh()) }),
         !QUANTITIES[name].both && segmented({ label: "scale", options: [["linear", "linear"], ["sqrt", "√"], ["log", "log"]], value: now.scale, onchange: (scale) => ctx.select({ scale }, { replace: true }) }),
-        ctx.level !== "tour" && slider({ label: "links a query", min: 1, max: 8, step: 1, value: kept.top, oninput: (top) => ((kept.top = top), ribbons()) }),
+        ctx.level !== "tour" && slider({ label: "links a query", min: 1, max: MOST, step: 1, value: kept.top, oninput: (top) => ((kept.top = top), ribbons()) }),
         ctx.level !== "tour" && slider({ label: "from weight", min: 0, max: 0.5, step: 0.01, value: kept.threshold, format: num3, oninput: (threshold) => ((kept.threshold = threshold), ribbons()) }),
         ctx.level !== "tour" && toggle({ label: "hide specials, renormalise", checked: kept.hide, onchange: (hide) => ((kept.hide = hide), refresh()) }),
         ctx.level !== "tour" && select({ label: "beside it", options: heads, value: kept.second, onchange: (id) => ((kept.second = id), beside()) }),
       );
     }
 
+    /** What the ribbons were last made of. */
+    let shares = { of: /** @type {any} */ (null), most: 1, data: new Float32Array() };
+
     function ribbons() {
-      if (shown && built && !waiting) built.ribbons.draw(Float32Array.from(shown.data, (/** @type {number} */ x) => (Number.isFinite(x) ? Math.max(0, x) / high(ctx.store.get(), shown) : 0)), { top: kept.top, threshold: kept.threshold });
+      if (!shown || !built || waiting) return;
+      const most = high(ctx.store.get(), shown);
+      if (shares.of !== shown || shares.most !== most) {
+        shares = { of: shown, most, data: Float32Array.from(shown.data, (/** @type {number} */ x) => (Number.isFinite(x) ? Math.max(0, x) / most : 0)) };
+      }
+      built.ribbons.draw(shares.data, { top: kept.top, threshold: kept.threshold });
     }
 
     async function beside() {
