@@ -20,6 +20,7 @@ from sacremoses import MosesDetokenizer
 
 from benchmarks.measure import environment, write_results
 from benchmarks.recipe_runs import RECIPES, RESULTS, SHARED, Trained, prepare, train
+from glassformer.config import DecodeConfig, RunConfig, load
 from glassformer.decoding import Translator
 from glassformer.evaluation.scores import Score, text_scores, tokenized_bleu
 from glassformer.text.lines import read_lines
@@ -45,11 +46,11 @@ class Outcome:
     """Minutes and validation BLEU."""
 
 
-def judge(run: Path, words: Path, raw: Path, language: str) -> tuple[Score, Score]:
+def judge(run: Path, decode: DecodeConfig, words: Path, raw: Path, language: str) -> tuple[Score, Score]:
     """Both kinds of BLEU on test2016."""
     sources = list(read_lines(words / f"{TEST}.en"))
     references = [[line] for line in read_lines(words / f"{TEST}.{language}")]
-    found = [one.text for one in Translator.from_pretrained(run).translate(sources, beam=5)]
+    found = [one.text for one in Translator.from_pretrained(run, decode=decode).translate(sources)]
     plain = MosesDetokenizer(lang=language).detokenize
     texts = [plain(text.split()) for text in found]
     originals = [[line.strip()] for line in read_lines(raw / f"{TEST}.{language}.gz")]
@@ -146,7 +147,7 @@ def _one(given: argparse.Namespace, words: Path, recipe: str, language: str, see
     }
     config = RECIPES / "multi30k" / f"{recipe}.toml"
     done = train(config, given.runs, f"{recipe}-{language}-{seed}", settings, processes=given.processes)
-    tokenised, sacre = judge(done.path, words, given.data, language)
+    tokenised, sacre = judge(done.path, load(RunConfig, config).decode, words, given.data, language)
     print(f"{recipe} en-{language} seed {seed}: {tokenised.value:.2f} after {done.minutes:.0f} minutes")
     return Outcome(recipe, language, seed, round(done.minutes, 1), tokenised, sacre, curve(done))
 

@@ -1,6 +1,7 @@
 """Both engines as one session: whoever answers, each query gets what it would get alone."""
 
 import random
+import threading
 
 import pytest
 
@@ -8,7 +9,7 @@ from glassformer.config import DecodeConfig
 from glassformer.decoding import Translator
 from glassformer.decoding.asked import Asked
 from glassformer.decoding.hypothesis import Hypothesis, Query
-from glassformer.decoding.sessions import EngineSession
+from glassformer.decoding.sessions import EngineSession, NativeSession
 from glassformer.errors import GlassformerError, InputError
 from tests.support.make_copy_model import DIRECTORY, words
 
@@ -96,8 +97,38 @@ def test_many_sentences_are_shared_among_threads() -> None:
         found[n_threads] = [(each.ids, each.score) for one in all_at_once(session, asked) for each in one]
         parts[n_threads] = session.n_parts
 
-    assert parts == {1: 1, 3: 3}
+    assert parts == {1: 1, 3: 4}
     assert found[3] == found[1]
+
+
+def test_no_part_waits_for_a_slower_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one share is held up in its step, the sentences of the others are decoded to their end."""
+    try:
+        translator = Translator.from_pretrained(DIRECTORY, engine="native")
+    except GlassformerError as error:
+        pytest.skip(f"no native engine here: {error}")
+    assert translator.engines.native is not None
+    translator.engines.native.engine.threads = 2
+    held, own_step = threading.Event(), NativeSession.step
+    slow: list[NativeSession] = []
+
+    def step(self: NativeSession) -> list[int]:
+        slow.extend([self] if not slow else [])
+        if self is slow[0]:
+            assert held.wait(60)
+        return own_step(self)
+
+    monkeypatch.setattr(NativeSession, "step", step)
+    session = EngineSession(translator.engines)
+    slots = session.add([Asked(each.query, WAYS[1]) for each in asked_of(translator, 24)])
+    done: set[int] = set()
+    while len(done) < 8:  # none of them held up
+        done |= set(session.step())
+    held.set()
+    while len(done) < len(slots):
+        done |= set(session.step())
+
+    assert session.n_parts > 1 and done == set(slots)
 
 
 def all_at_once(session: EngineSession, asked: list[Asked]) -> list[list[Hypothesis]]:
