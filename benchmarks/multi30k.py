@@ -11,6 +11,7 @@ beside it stands sacreBLEU of the detokenised text, lower-cased, with its signat
 
 import argparse
 import statistics
+import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ from sacremoses import MosesDetokenizer
 
 from benchmarks.measure import environment, write_results
 from benchmarks.recipe_runs import RECIPES, RESULTS, SHARED, Trained, prepare, train
-from glassformer.config import DecodeConfig, RunConfig, load
+from glassformer.config import DecodeConfig
 from glassformer.decoding import Translator
 from glassformer.evaluation.scores import Score, text_scores, tokenized_bleu
 from glassformer.text.lines import read_lines
@@ -146,8 +147,9 @@ def _one(given: argparse.Namespace, words: Path, recipe: str, language: str, see
         "train.seed": seed,
     }
     config = RECIPES / "multi30k" / f"{recipe}.toml"
+    decode = DecodeConfig.model_validate(tomllib.loads(config.read_text(encoding="utf-8"))["decode"])
     done = train(config, given.runs, f"{recipe}-{language}-{seed}", settings, processes=given.processes)
-    tokenised, sacre = judge(done.path, load(RunConfig, config).decode, words, given.data, language)
+    tokenised, sacre = judge(done.path, decode, words, given.data, language)
     print(f"{recipe} en-{language} seed {seed}: {tokenised.value:.2f} after {done.minutes:.0f} minutes")
     return Outcome(recipe, language, seed, round(done.minutes, 1), tokenised, sacre, curve(done))
 
