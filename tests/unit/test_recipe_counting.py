@@ -1,24 +1,17 @@
 """The numbers that the corpus of the shipped model is given: the same on both sides, as French counts."""
 
-import importlib.util
 import random
 import re
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-RECIPE = Path(__file__).parents[2] / "recipes" / "en-fr"
+from tests.support.recipes import recipe_module
 
 
 @pytest.fixture(scope="module")
 def counting() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("counting", RECIPE / "counting.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return recipe_module("en-fr", "counting")
 
 
 def test_a_number_changes_on_both_sides_at_once(counting: ModuleType) -> None:

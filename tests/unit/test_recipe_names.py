@@ -1,24 +1,17 @@
 """The names that the corpus of the shipped model is given: copied, agreeing, and elided as French does."""
 
-import importlib.util
 import random
 import re
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-RECIPE = Path(__file__).parents[2] / "recipes" / "en-fr"
+from tests.support.recipes import recipe_module
 
 
 @pytest.fixture(scope="module")
 def names() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("names", RECIPE / "names.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return recipe_module("en-fr", "names")
 
 
 @pytest.mark.parametrize(
