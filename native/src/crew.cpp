@@ -7,7 +7,7 @@ namespace gf {
 namespace {
 
 constexpr uint64_t kPartBits = 16, kPartMask = (1u << kPartBits) - 1;
-constexpr int kLooks = 4096;  // before another thread may have the core for a while
+constexpr int kLooks = 4096;  // some tenths of a millisecond; then another thread may have the core for a while
 
 void pause() {
 #if defined(__x86_64__)
@@ -61,11 +61,13 @@ void Crew::share(int32_t parts, const std::function<void(int32_t)> &work) {
   while (take_part()) {
   }
   for (int looks = 0; done_.load(std::memory_order_acquire) < parts;) {
-    if (++looks < kLooks)
+    waits_ += ++looks == kLooks;
+    if (looks < kLooks)
       pause();
     else
       std::this_thread::yield();
   }
+  if (held_up()) leaving_.store(true, std::memory_order_release);
 }
 
 }  // namespace gf

@@ -127,7 +127,7 @@ void Workspace::reserve(int64_t rows, int64_t longest) {
 void Workspace::product(const Matrix &matrix, const Rows &x, int n, int first, int last, float *out, int64_t stride,
                         bool add) {
   const int64_t bytes = (int64_t)(last - first) * matrix.features * (matrix.bytes ? 1 : 4);
-  if (!crew_ || bytes < kWorthSharing) {
+  if (!crew_ || crew_->size() == 1 || bytes < kWorthSharing) {
     model_.kernels.product(matrix, x, n, first, last, out, stride, add);
     return;
   }

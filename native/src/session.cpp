@@ -8,19 +8,12 @@ namespace {
 
 // Source tokens that are encoded together: enough for the products, few enough for the cache.
 constexpr int32_t kSourceTokens = 192;
-constexpr int64_t kCachedBytes = 32 << 20;
-constexpr int32_t kMostHelpers = 3;  // memory is no faster for more
 
 }  // namespace
 
 // Few rows keep what they work on in the cache; but weights that do not stay there want many rows each time they are
 // fetched.
-int32_t default_rows(const Model &model) { return model.bytes() < kCachedBytes ? 64 : 128; }
-
-// Weights that stay in the cache are read faster than a thread is begun.
-int32_t worth_helping(const Model &model, int32_t idle) {
-  return model.bytes() < kCachedBytes ? 0 : std::min(idle, kMostHelpers);
-}
+int32_t default_rows(const Model &model) { return model.fits_cache() ? 64 : 128; }
 
 Session::Session(const Model &model, int32_t max_rows, Crew *crew)
     : workspace_model_(model), max_rows_(max_rows), workspace_(model, crew) {

@@ -50,7 +50,4 @@ class Session {
 // The hypotheses that are computed together best, if the caller does not say.
 int32_t default_rows(const Model &model);
 
-// How many threads should help one that decodes alone, of those that have nothing to do.
-int32_t worth_helping(const Model &model, int32_t idle);
-
 }  // namespace gf

@@ -36,6 +36,32 @@ void in_threads(int32_t n, const std::function<void()> &work) {
   if (failure) std::rethrow_exception(failure);
 }
 
+namespace {
+
+constexpr int32_t kMostHelpers = 3;  // memory is no faster for more
+// Where other programs want the cores, helpers are a hindrance: one long wait in sixteen calls is luck, some in a row
+// are not, and then calls do without helpers for a while.
+constexpr int32_t kWait = 16, kTooMuch = 3 * kWait, kRest = 512;
+std::atomic<int32_t> strain{0}, resting{0};
+
+void learn_from(const Crew &crew) {
+  const int32_t now = std::max(strain.load(std::memory_order_relaxed) - 1, 0) + kWait * crew.waits();
+  strain.store(now < kTooMuch ? now : 0, std::memory_order_relaxed);
+  if (now >= kTooMuch) resting.store(kRest, std::memory_order_relaxed);
+}
+
+// How many threads should help one that decodes alone, of those that have nothing to do. Weights that stay in the
+// cache are read faster than a thread is begun.
+int32_t worth_helping(const Model &model, int32_t idle) {
+  if (idle < 1 || model.fits_cache()) return 0;
+  int32_t left = resting.load(std::memory_order_relaxed);
+  while (left > 0)
+    if (resting.compare_exchange_weak(left, left - 1, std::memory_order_relaxed)) return 0;
+  return std::min(idle, kMostHelpers);
+}
+
+}  // namespace
+
 void check_cancelled(const gf_options &options) {
   if (options.cancel && *options.cancel) throw Failure(GF_CANCELLED, "cancelled");
 }
@@ -80,7 +106,7 @@ std::vector<std::vector<Hypothesis>> translate(const Model &model, const gf_batc
         if ((size_t)slot >= owner.size()) owner.resize((size_t)slot + 1);
         owner[(size_t)slot] = index;
       }
-      if (session.live() == 0) return;
+      if (session.live() == 0) break;
       for (int32_t slot : session.step()) {
         std::vector<Hypothesis> &results = found[(size_t)owner[(size_t)slot]];
         const Found &best = session.sentence(slot).found();
@@ -88,6 +114,7 @@ std::vector<std::vector<Hypothesis>> translate(const Model &model, const gf_batc
         session.remove(slot);
       }
     }
+    if (crew) learn_from(*crew);
   });
   return found;
 }
