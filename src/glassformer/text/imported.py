@@ -88,6 +88,7 @@ class ImportedTokenizer(Tokenizer):
         self.text_start_id = frame.start
         self._library = _built(vocabulary.library)
         self._surfaces = _surfaces(vocabulary)
+        self._pieces = {}
         self._ids = {piece: place for place, piece in enumerate(vocabulary.pieces)}
 
     @property
