@@ -64,6 +64,7 @@ class Model {
 
   bool has_encoder() const { return config.family == GF_ENCODER_DECODER; }
   int64_t bytes() const { return bytes_; }
+  // Whether the weights stay in the cache that the cores of a processor share.
   bool fits_cache() const { return bytes_ < 32 << 20; }
   // The hidden state that a token begins with: its embedding and, where it is added, its position.
   void embed(const Stack &stack, int32_t token, int64_t position, float *out) const;

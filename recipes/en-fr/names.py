@@ -15,7 +15,7 @@ MEN: list[str] = _LISTS["men"]
 WOMEN: list[str] = _LISTS["women"]
 TOWNS: dict[str, str] = {**{name: name for name in _LISTS["towns"]}, **_LISTS["towns_in_french"]}
 KEPT = 0.4
-"""How many of the pairs keep the names that they have."""
+"""How many of the pairs keep the names, and how many the numbers, that they have."""
 NUMBERS = ("two deux", "three trois", "four quatre", "five cinq", "six six", "seven sept", "eight huit")
 
 _KNOWN = {"Tom": MEN, "John": MEN, "Mary": WOMEN, "Sarah": WOMEN, "Boston": list(TOWNS)}

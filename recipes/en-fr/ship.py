@@ -78,7 +78,8 @@ def card(figures: str, settings: RunConfig, found: Evaluation, training: str) ->
             "",
             "- Sentence pairs of the Tatoeba Project as paired by www.manythings.org/anki: **CC BY 2.0**, "
             "attribution: www.manythings.org/anki and tatoeba.org.",
-            "- 30,000 pairs of Glassformer's phrasebook: Apache-2.0.",
+            "- 30,000 pairs of Glassformer's phrasebook, and introductions and sentences with numbers that "
+            "`recipes/en-fr` writes: Apache-2.0.",
             "- The weights may be used under CC BY 2.0 with the attribution above.",
             "",
             "## Scores",

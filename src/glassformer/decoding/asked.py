@@ -24,7 +24,7 @@ class Session(Protocol):
         """Let queries join, and give their slots; all of them, or on an error none."""
 
     def step(self) -> list[int]:
-        """One token further for every query; gives the slots that are complete since."""
+        """One token further, for every query or for a share of them; gives the slots complete since."""
 
     def certain(self, slot: int) -> Beginning:
         """The tokens of an output that nothing will change any more."""

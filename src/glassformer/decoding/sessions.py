@@ -84,7 +84,7 @@ class EngineSession:
         self._engines = engines
         n_threads = 0 if engines.native is None else engines.native.engine.threads
         self._native: list[NativeSession] = []
-        self._most_parts = n_threads + 1 if n_threads > 1 else 1  # one is seen to while the others run
+        self._most_shares = n_threads + 1 if n_threads > 1 else 1  # one is seen to while the others run
         self._pool = ThreadPoolExecutor(max(n_threads, 1), thread_name_prefix="glassformer-native")
         self._torch: RunningBatch | None = None
         self._going: dict[Session, Future[list[int]]] = {}
@@ -94,7 +94,7 @@ class EngineSession:
         self._next = count()
 
     @property
-    def n_parts(self) -> int:
+    def n_shares(self) -> int:
         """Shares of the native engine that have been given sentences."""
         return len(self._native)
 
@@ -130,7 +130,7 @@ class EngineSession:
         return own
 
     def step(self) -> list[int]:
-        """One token further for the queries of a part, or of several; gives the slots complete since."""
+        """One token further for the queries of a share, or of several; gives the slots complete since."""
         idle: list[Session] = [each for each in self._native if each.live and each not in self._going]
         if self._torch is not None and self._torch.n_rows and self._torch not in self._going:
             idle.append(self._torch)
@@ -145,7 +145,7 @@ class EngineSession:
         return [slot for slot in complete if slot in self._places]
 
     def _settle(self, session: "Session") -> None:
-        """Wait until a part has made its step."""
+        """Wait until a share has made its step."""
         if session in self._going:
             self._note(session, self._going.pop(session).result())
 
@@ -153,7 +153,7 @@ class EngineSession:
         self._complete += [self._names[id(session), slot] for slot in slots]
 
     def certain(self, slot: int) -> Beginning:
-        """The tokens of an output that nothing will change any more; none while its part makes a step."""
+        """The tokens of an output that nothing will change any more; none while its share makes a step."""
         place = self._places[slot]
         return _NOTHING if place.session in self._going else place.session.certain(place.slot)
 
@@ -170,7 +170,7 @@ class EngineSession:
         place.session.remove(place.slot)
 
     def _fitting(self, asked: "Asked") -> NativeSession | None:
-        """The part of the native engine that a query goes to: of those that wait the one with the fewest, or
+        """The share of the native engine that a query joins: of those that wait the one with the fewest, or
         another one where all have company; none where only PyTorch can do it.
         """
         decoder = self._engines.native
@@ -178,7 +178,7 @@ class EngineSession:
             return None
         waiting = [each for each in self._native if each not in self._going]
         least = min(waiting or self._native, key=lambda session: session.live, default=None)
-        if least is None or (least.live >= _COMPANY and len(self._native) < self._most_parts):
+        if least is None or (least.live >= _COMPANY and len(self._native) < self._most_shares):
             least = NativeSession(decoder)
             self._native.append(least)
         self._settle(least)

@@ -90,18 +90,18 @@ def test_many_sentences_are_shared_among_threads() -> None:
     assert translator.engines.native is not None
     engine = translator.engines.native.engine
     asked = [Asked(each.query, WAYS[1]) for each in asked_of(translator, 40)]
-    found, parts = {}, {}
+    found, shares = {}, {}
     for n_threads in (1, 3):
         engine.threads = n_threads
         session = EngineSession(translator.engines)
         found[n_threads] = [(each.ids, each.score) for one in all_at_once(session, asked) for each in one]
-        parts[n_threads] = session.n_parts
+        shares[n_threads] = session.n_shares
 
-    assert parts == {1: 1, 3: 4}
+    assert shares == {1: 1, 3: 4}
     assert found[3] == found[1]
 
 
-def test_no_part_waits_for_a_slower_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_share_waits_for_a_slower_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """While one share is held up in its step, the sentences of the others are decoded to their end."""
     try:
         translator = Translator.from_pretrained(DIRECTORY, engine="native")
@@ -128,7 +128,7 @@ def test_no_part_waits_for_a_slower_one(monkeypatch: pytest.MonkeyPatch) -> None
     while len(done) < len(slots):
         done |= set(session.step())
 
-    assert session.n_parts > 1 and done == set(slots)
+    assert session.n_shares > 1 and done == set(slots)
 
 
 def all_at_once(session: EngineSession, asked: list[Asked]) -> list[list[Hypothesis]]:
