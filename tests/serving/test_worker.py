@@ -14,8 +14,11 @@ from glassformer.config import DecodeConfig
 from glassformer.decoding.asked import Asked
 from glassformer.decoding.continuous import RunningBatch
 from glassformer.decoding.hypothesis import Hypothesis
+from glassformer.serving.asking import Service
+from glassformer.serving.hosting import Host, Hosts
 from glassformer.serving.limits import Limits
 from glassformer.serving.problems import Problem
+from glassformer.serving.reading import Reader
 from glassformer.serving.telemetry import Metrics
 from glassformer.serving.tickets import Call, Ticket
 from glassformer.serving.worker import Worker
@@ -305,6 +308,34 @@ def test_a_stream_that_is_left_frees_its_place() -> None:
             with server.client.stream("POST", "/v1/translate", json=body) as reply:
                 next(reply.iter_raw())
         wait_until(lambda: server.worker.n_open == 0 and server.worker.n_running == 0)
+
+
+def test_a_stream_that_is_cancelled_leaves_no_task() -> None:
+    limits, metrics, session = Limits(), Metrics(), Slow()
+    worker = Worker(limits, metrics)
+    worker.host("m", lambda: session)
+    worker.start()
+
+    async def cancelled() -> set[asyncio.Task[Any]]:
+        service = Service(Hosts((), worker, metrics), worker, Reader(limits), limits, metrics)
+        service.open()
+        told = await service.stream(
+            Host("m", None, 0), [Asked(queries([3])[0], CONFIG)], time.monotonic() + 60
+        )
+        waiting = asyncio.ensure_future(anext(told))
+        while not session.steps:
+            await asyncio.sleep(0.001)
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        await asyncio.sleep(0)
+        return asyncio.all_tasks() - {asyncio.current_task()}
+
+    left = asyncio.run(cancelled())
+    session.go.set()
+    worker.stop()
+    worker.join(60)
+
+    assert left == set()
 
 
 def test_a_client_may_ask_for_less_time(server: Running) -> None:
