@@ -19,6 +19,7 @@ from benchmarks.speed_peers.worker import (
 from glassformer.config import ModelConfig, TrainConfig
 from glassformer.data import Batch
 from glassformer.nn import EncoderDecoder
+from glassformer.training.allocator import keep_freed_memory
 from glassformer.training.distributed import Workers
 from glassformer.training.optimizer import Optimizers
 from glassformer.training.step import update
@@ -52,6 +53,7 @@ def build_model(shape: Shape) -> EncoderDecoder:
 
 def build_step(model: EncoderDecoder, batches: Sequence[IdBatch]) -> Step:
     """The trainer's update of a model."""
+    keep_freed_memory()
     module = TrainingLoss(model, TRAIN.label_smoothing)
     module.train()
     optimizers = Optimizers(model, TRAIN, 100_000, model.config.d_model)

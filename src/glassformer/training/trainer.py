@@ -14,6 +14,7 @@ from glassformer.config import RunConfig
 from glassformer.data import Batch
 from glassformer.errors import CheckpointError, Interrupted
 from glassformer.nn import Transformer, build_model
+from glassformer.training.allocator import keep_freed_memory
 from glassformer.training.average import RunningAverage
 from glassformer.training.distributed import Workers, whole_tensors
 from glassformer.training.events import (
@@ -79,6 +80,7 @@ class Trainer:
         """Train to the end; the state then. Raises Interrupted after saving when asked to stop."""
         if self.job.workers.first:
             rewind_metrics(self.job.run.metrics, self.state.step, validated=self.state.validated)
+        keep_freed_memory()
         self.metrics = Metrics(self.job.run.metrics)
         self.pace.restart()
         try:
