@@ -8,7 +8,6 @@ from torch import Tensor, nn
 
 from glassformer.config import ModelConfig
 from glassformer.nn.feedforward import activate
-from glassformer.nn.linear import Linear, linear
 from glassformer.nn.norm import build_norm
 from glassformer.nn.shapes import Hidden, Logits
 
@@ -22,7 +21,7 @@ class OutputProjection(nn.Module):
         self.bias = nn.Parameter(torch.empty(vocab_size)) if bias else None
 
     def forward(self, x: Hidden) -> Logits:
-        return linear(x, self.weight, self.bias)
+        return F.linear(x, self.weight, self.bias)
 
     if TYPE_CHECKING:
         __call__ = forward
@@ -33,7 +32,7 @@ class GuessTransform(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.dense = Linear(config.d_model, config.d_model)
+        self.dense = nn.Linear(config.d_model, config.d_model)
         self.activation = config.activation
         self.norm = build_norm(config)
 
