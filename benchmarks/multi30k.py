@@ -4,7 +4,8 @@
                                   [--data FOLDER] [--runs FOLDER] [--out FOLDER] [--processes 2]
 
 For each recipe, language and seed a run is trained (or taken up where it stopped), its weights chosen on the
-validation set, and test2016 translated with a beam of 5. Writes ``results.json``, ``table.md`` and a plot of
+validation set, and test2016 translated with a beam of 5. Two processes share what one would accumulate: an
+update has as many tokens either way. Writes ``results.json``, ``table.md`` and a plot of
 validation BLEU against minutes. *Tokenised lower-cased* is BLEU over Moses tokens, as Wu et al. 2021 count;
 beside it stands sacreBLEU of the detokenised text, lower-cased, with its signature.
 """
@@ -31,6 +32,8 @@ PUBLISHED = {"de": 41.02, "fr": 61.80}
 """Transformer-Tiny in Wu et al. 2021 (arXiv 2105.14462), test2016, tokenised lower-cased."""
 NAMES = {"glassformer": "recipes/multi30k/glassformer.toml", "paper": "recipe of Wu et al. 2021"}
 TEST = "test_2016_flickr"
+MICRO_BATCHES = 2
+"""Of an update, in both recipes."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=SHARED / "multi30k")
     parser.add_argument("--runs", type=Path, default=Path("runs") / "multi30k")
     parser.add_argument("--out", type=Path, default=RESULTS / "multi30k")
-    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--processes", type=int, choices=(1, 2), default=2)
     given = parser.parse_args()
     words = (given.runs / "data").absolute()
     prepare("multi30k", given.data, words)
@@ -145,6 +148,7 @@ def _one(given: argparse.Namespace, words: Path, recipe: str, language: str, see
         "data.valid.src": words / "val.en",
         "data.langs": f'["en","{language}"]',
         "train.seed": seed,
+        "train.accumulate": MICRO_BATCHES // given.processes,
     }
     config = RECIPES / "multi30k" / f"{recipe}.toml"
     decode = DecodeConfig.model_validate(tomllib.loads(config.read_text(encoding="utf-8"))["decode"])
