@@ -104,7 +104,8 @@ def kill_at_random(
     left = set(run.checkpoints.glob(".tmp-*"))  # by those killed before
     waiting = wait_inside_save if inside_save else wait_for_step
     if not waiting(process, run, min(step, STEPS - 2)):
-        finish(process)
+        code, told = finish(process)
+        assert code == 0, told  # ended before it was killed, and not of itself
         return "finished"
     time.sleep(choose.random() * (0.002 if inside_save else 0.05))
     kill(process)

@@ -1,5 +1,6 @@
 """The position-wise feed-forward network (section 3.3)."""
 
+import os
 from typing import TYPE_CHECKING, Literal
 
 import torch.nn.functional as F
@@ -9,6 +10,10 @@ from glassformer.nn.dropout import Dropout
 from glassformer.nn.shapes import Hidden
 
 Activation = Literal["relu", "gelu", "gelu-tanh", "silu"]
+
+# PyTorch computes GELU by oneDNN, which makes a kernel for each shape and keeps the last 1,024 of them: of
+# batches with many lengths gigabytes. It reads this when it makes the first.
+os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
 
 
 class FeedForward(nn.Module):
