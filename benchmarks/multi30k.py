@@ -102,7 +102,7 @@ def draw(outcomes: Sequence[Outcome], folder: Path) -> None:
         first = one is next(o for o in outcomes if (o.language, o.recipe) == kinds[index])
         label = f"En→{one.language.capitalize()}, {NAMES[one.recipe]}" if first else None
         axes.plot(*zip(*one.curve, strict=True), color=COLOURS[index], label=label, linewidth=1.2)
-    axes.set_xlabel("minutes of training on two cores")
+    axes.set_xlabel("minutes of training")
     axes.set_ylabel("BLEU on the validation set")
     axes.grid(visible=True, alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
