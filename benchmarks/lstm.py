@@ -1,7 +1,8 @@
 """A translator of LSTMs with one attention between them (Luong et al. 2015), to compare with.
 
-The encoder reads both ways; the decoder looks at its states by a learned product, and one tanh layer joins
-what it saw with its own state. Embeddings and output share one matrix, as in our models.
+The encoder reads both ways, and the decoder begins with its last states; it looks at all of them by a learned
+product, and one tanh layer joins what it saw with its own state. Embeddings and output share one matrix,
+which is scaled at the input, as in our models.
 """
 
 from typing import TYPE_CHECKING
@@ -34,8 +35,8 @@ class LstmTranslator(nn.Module):
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """The loss of a batch of pairs."""
-        memory = self.encode(batch.source, batch.source_lengths)
-        states, _ = self.decoder(self.dropout(self.embedding(batch.target)))
+        memory, begin = self.encode(batch.source, batch.source_lengths)
+        states, _ = self.decoder(self.embed(batch.target), begin)
         size = batch.source.size(1)
         unseen = torch.arange(size) >= batch.source_lengths[:, None]
         scores = self.look(states) @ memory.transpose(1, 2)
@@ -49,13 +50,15 @@ class LstmTranslator(nn.Module):
     if TYPE_CHECKING:
         __call__ = forward
 
-    def encode(self, source: Tensor, lengths: Tensor) -> Tensor:
-        """The encoder's states (B, S, width)."""
-        packed = pack_padded_sequence(
-            self.dropout(self.embedding(source)), lengths, batch_first=True, enforce_sorted=False
-        )
-        states, _ = pad_packed_sequence(
-            self.encoder(packed)[0], batch_first=True, total_length=source.size(1)
-        )
-        kept: Tensor = self.dropout(states)
-        return kept
+    def embed(self, ids: Tensor) -> Tensor:
+        """What an LSTM reads (B, L, width)."""
+        scaled: Tensor = self.dropout(self.embedding(ids) * self.embedding.embedding_dim**0.5)
+        return scaled
+
+    def encode(self, source: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """The encoder's states (B, S, width), and the last of each layer, where the decoder begins."""
+        packed = pack_padded_sequence(self.embed(source), lengths, batch_first=True, enforce_sorted=False)
+        states, last = self.encoder(packed)
+        whole, _ = pad_packed_sequence(states, batch_first=True, total_length=source.size(1))
+        hidden, cell = (torch.cat([each[0::2], each[1::2]], -1) for each in last)  # both ways, side by side
+        return self.dropout(whole), (hidden, cell)

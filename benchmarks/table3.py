@@ -33,8 +33,8 @@ from glassformer.training.task import TrainingLoss
 from glassformer.workflow.preparation import Prepared
 from glassformer.workflow.preparation import prepare as make_stores
 
-N_LAYERS, LSTM_WIDTH = 2, 152
-"""152 wide, the LSTM of two layers has as many parameters as the base row."""
+N_LAYERS, LSTM_WIDTH = 2, 138
+"""138 wide, the LSTM of two layers has as many parameters as the base row."""
 
 
 class Row(NamedTuple):
@@ -73,7 +73,7 @@ ROWS = {
     "pre": Row("pre-norm, no warm-up", {"norm": "pre"}, {"warmup_steps": 0}),
     "sandwich+": _model("sandwich norm", norm="sandwich"),
     "sandwich": Row("sandwich norm, no warm-up", {"norm": "sandwich"}, {"warmup_steps": 0}),
-    "lstm": _model("LSTM with attention, 2 layers, 152 wide"),
+    "lstm": _model("LSTM with attention, 2 layers, 138 wide"),
 }
 
 
