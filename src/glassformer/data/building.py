@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from glassformer.config import DataConfig
@@ -113,8 +113,10 @@ def _building_site(folder: Path) -> Iterator[Path]:
 
 
 def _lock(site: Path) -> int:
+    site.parent.mkdir(parents=True, exist_ok=True)
     while True:
-        site.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):  # not exist_ok, which fails if it is put in place between two looks
+            site.mkdir()
         try:
             lock = os.open(site, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except FileNotFoundError:  # put in place or removed a moment ago

@@ -291,6 +291,25 @@ def test_of_many_who_build_at_once_one_does(tmp_path: Path) -> None:
         shutil.rmtree(tmp_path / "store")
 
 
+def test_a_site_that_is_put_in_place_while_we_look_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process renames its finished store between our mkdir, which it made fail, and our next look."""
+    plain, site = os.mkdir, tmp_path / ".store.partial"
+    found = []
+
+    def mkdir(path: Path, *arguments: Any) -> None:
+        if path == site and not found:
+            found.append(path)
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+        plain(path, *arguments)
+
+    monkeypatch.setattr(os, "mkdir", mkdir)
+    store = prepare(tmp_path, Pairs.from_list(made_up_pairs(5)))
+
+    assert found == [site] and len(store) == 5 and names(tmp_path) == ["store"]
+
+
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS])
 def test_a_disk_that_cannot_be_written_is_one_clear_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
