@@ -30,7 +30,7 @@ browser:
 
 test: setup browser
 	$(BIN)/python -m pytest -m forked --cov --cov-report=
-	$(BIN)/python -m pytest -n 2 --durations 25 --cov --cov-append --cov-report=term
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 25 --cov --cov-append --cov-report=term
 
 test-long: setup browser
 	$(BIN)/python -m pytest -m long -p no:randomly
