@@ -56,8 +56,7 @@ class BucketPlan:
         longest = np.maximum(lengths[0], lengths[-1]).astype(np.int64)
         self._refuse_what_never_fits(longest)
         self._keys = _sort_keys(longest, lengths[0], lengths[-1])
-        counts = np.bincount(longest)
-        self._levels = [(int(length), int(counts[length])) for length in np.flatnonzero(counts)]
+        self._levels = _levels(longest)
         self._bounds = _greedy_bounds(self._levels, batch_tokens)
         n_fewest = len(self._bounds) - 1
         # A cut that begins anywhere else needs one batch more at most: see _bounds_of.
@@ -90,8 +89,7 @@ class BucketPlan:
         first = int(random.integers(1, self._bounds[1], endpoint=True))
         bounds = _greedy_bounds(self._levels, self.batch_tokens, first)
         if len(bounds) - 1 < self.n_batches:
-            widest = int(np.diff(bounds).argmax())
-            bounds = np.insert(bounds, widest + 1, (bounds[widest] + bounds[widest + 1]) // 2)
+            bounds = _halve_widest(bounds)
         return bounds
 
     def _refuse_what_never_fits(self, longest: Numbers) -> None:
@@ -102,6 +100,29 @@ class BucketPlan:
                 f"special ones included ({over.sum()} of {len(longest)} rows do not fit); "
                 f"set batch_tokens to {longest.max()} or more, or lower max_length in [data]"
             )
+
+
+def cut_anew(lengths: Sequence[NDArray[Any]], n_batches: int, random: np.random.Generator) -> list[Numbers]:
+    """Rows of other lengths than they were cut by, in as many batches, each of like lengths; in random order.
+
+    The budget is the least that will do. Rows are given as places in ``lengths``.
+    """
+    longest = np.maximum(lengths[0], lengths[-1]).astype(np.int64)
+    rows = random.permutation(len(longest))
+    rows = rows[_sort_keys(longest, lengths[0], lengths[-1])[rows].argsort(kind="stable")]
+    levels = _levels(longest)
+    least, most = int(longest.max()), int(longest.max()) * len(longest)
+    while least < most:
+        middle = (least + most) // 2
+        if len(_greedy_bounds(levels, middle)) - 1 > n_batches:
+            least = middle + 1
+        else:
+            most = middle
+    bounds = _greedy_bounds(levels, least)
+    while len(bounds) - 1 < n_batches:
+        bounds = _halve_widest(bounds)
+    batches = np.split(rows, bounds[1:-1])
+    return [batches[turn] for turn in random.permutation(n_batches)]
 
 
 class Windows(NamedTuple):
@@ -177,6 +198,18 @@ def _sort_keys(longest: Numbers, source: NDArray[Any], target: NDArray[Any]) -> 
     keys[longest % 2 == 1] *= -1
     keys += longest * span + highest
     return keys.astype(np.min_scalar_type((highest + 1) * span))
+
+
+def _levels(longest: Numbers) -> list[tuple[int, int]]:
+    """Each length there is, ascending, and how many rows have it."""
+    counts = np.bincount(longest)
+    return [(int(length), int(counts[length])) for length in np.flatnonzero(counts)]
+
+
+def _halve_widest(bounds: Numbers) -> Numbers:
+    """One batch more: that of the most rows becomes two."""
+    widest = int(np.diff(bounds).argmax())
+    return np.insert(bounds, widest + 1, (bounds[widest] + bounds[widest + 1]) // 2)
 
 
 def _greedy_bounds(levels: list[tuple[int, int]], batch_tokens: int, first: int = 0) -> Numbers:

@@ -6,19 +6,22 @@ import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from glassformer.config import TrainConfig
 from glassformer.data.batch import Batch, Specials, labelled_batch, masked_batch, pair_batch, window_batch
-from glassformer.data.sampler import BatchOrder, BucketPlan, WindowOrder, WindowPlan
+from glassformer.data.sampler import BatchOrder, BucketPlan, WindowOrder, WindowPlan, cut_anew
 from glassformer.data.store import Ragged, Side, TokenStore
 from glassformer.errors import DataError
 from glassformer.text import Tokenizer
 
-_MASKING, _DROPOUT = 3, 4  # what a generator is for; each use has numbers of its own
+_MASKING, _DROPOUT, _CUTTING = 3, 4, 5  # what a generator is for; each use has numbers of its own
+
+GROUP = 32
+"""Batches whose rows are cut anew together once dropout has changed their lengths."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,9 @@ class Batches:
     """Every batch of every epoch: ``batch(position)`` depends on nothing that ran before.
 
     With ``dropout`` (of merges) texts are encoded anew in each epoch, so the store must have kept them.
-    Batches are still made by the lengths without it: dropout makes texts longer, and the token budget is then
-    not exact.
+    That changes their lengths: the rows of some batches that follow each other are then shared out anew to as
+    many, since a third of a batch of unlike lengths is padding. Dropout makes texts longer, so that batches
+    hold more than ``batch_tokens``.
     """
 
     def __init__(
@@ -53,6 +57,7 @@ class Batches:
         self.specials = Specials.of(tokenizer)
         self.plan = self._plan(shuffle)
         self._order: tuple[int, BatchOrder | WindowOrder] | None = None
+        self._group: tuple[int, int, list[_Rows]] | None = None
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -70,8 +75,7 @@ class Batches:
         order = self._epoch(epoch)
         if isinstance(order, WindowOrder):
             return window_batch(self.store.tokens, order[index], self.specials)
-        rows = order[index]
-        source = self._gather(0, rows, epoch)
+        rows, source, target = self._rows(order, epoch, index)
         match self.store.kind:
             case "labelled":
                 return labelled_batch(source, rows, self.store.label_places[rows], self.specials)
@@ -80,7 +84,7 @@ class Batches:
                 return masked_batch(source, rows, self.specials, self.train.mask_probability, random)
             case _:
                 tags = None if self.store.tags is None else self.store.tags[rows]
-                return pair_batch(source, self._gather(1, rows, epoch), rows, self.specials, tags)
+                return pair_batch(source, target, rows, self.specials, tags)
 
     def epoch(self) -> Iterator[Batch]:
         """The batches of the first epoch, for validation."""
@@ -93,12 +97,18 @@ class Batches:
                 n_tokens, context = len(store.tokens), train.context_length
                 return WindowPlan(n_tokens, context, train.batch_tokens, train.seed, shuffle=shuffle)
             case "pairs":
-                before, after, forced = self.specials.before, self.specials.after, self.specials.forced
-                around = (store.tags is not None) + len(before) + len(after)
-                lengths = [store.source_lengths + around, store.target_lengths + 1 + len(forced)]
+                lengths = self._framed(store.source_lengths, store.target_lengths)
             case _:
-                lengths = [store.source_lengths + 2]
+                lengths = self._framed(store.source_lengths)
         return BucketPlan(lengths, train.batch_tokens, train.seed, shuffle=shuffle)
+
+    def _framed(self, *lengths: NDArray[Any]) -> list[NDArray[Any]]:
+        """The lengths of sides with their special tokens."""
+        if len(lengths) == 1:
+            return [lengths[0] + 2]
+        before, after, forced = self.specials.before, self.specials.after, self.specials.forced
+        around = (self.store.tags is not None) + len(before) + len(after)
+        return [lengths[0] + around, lengths[1] + 1 + len(forced)]
 
     def _epoch(self, epoch: int) -> BatchOrder | WindowOrder:
         with self._lock:  # a training stream and its user may ask at once
@@ -107,9 +117,29 @@ class Batches:
                 self._order = (epoch, self.plan.epoch(epoch))
             return self._order[1]
 
-    def _gather(self, number: int, rows: NDArray[np.int64], epoch: int) -> Ragged:
-        side = self.store.sides[number]
-        return side.gather(rows) if not self.dropout else self._encode_anew(number, side, rows, epoch)
+    def _rows(self, order: BatchOrder, epoch: int, index: int) -> "_Rows":
+        if not self.dropout:
+            rows = order[index]
+            sides = [side.gather(rows) for side in self.store.sides]
+            return _Rows(rows, sides[0], sides[-1])
+        number, place = divmod(index, GROUP)
+        with self._lock:
+            if self._group is None or self._group[:2] != (epoch, number):
+                self._group = None
+                self._group = (epoch, number, self._cut_anew(order, epoch, number))
+            return self._group[2][place]
+
+    def _cut_anew(self, order: BatchOrder, epoch: int, number: int) -> "list[_Rows]":
+        """The batches of a group, of like lengths again after dropout."""
+        members = range(len(order))[number * GROUP : (number + 1) * GROUP]
+        rows = np.concatenate([order[index] for index in members])
+        sides = [self._encode_anew(i, side, rows, epoch) for i, side in enumerate(self.store.sides)]
+        lengths = self._framed(*(side.lengths for side in sides))
+        random = np.random.default_rng([_CUTTING, self.train.seed, epoch, number])
+        return [
+            _Rows(rows[places], _taken(sides[0], places), _taken(sides[-1], places))
+            for places in cut_anew(lengths, len(members), random)
+        ]
 
     def _encode_anew(self, number: int, side: Side, rows: NDArray[np.int64], epoch: int) -> Ragged:
         source = number == 0 and self.store.kind == "pairs"
@@ -122,6 +152,18 @@ class Batches:
         lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
         flat = np.fromiter((token for ids in encoded for token in ids), np.int64, int(lengths.sum()))
         return Ragged(flat, lengths.cumsum() - lengths, lengths)
+
+
+class _Rows(NamedTuple):
+    """Rows of the corpus, and the ids of both sides; of a corpus with one side, that one twice."""
+
+    rows: NDArray[np.int64]
+    source: Ragged
+    target: Ragged
+
+
+def _taken(ragged: Ragged, places: NDArray[np.int64]) -> Ragged:
+    return Ragged(ragged.flat, ragged.starts[places], ragged.lengths[places])
 
 
 class BatchStream:

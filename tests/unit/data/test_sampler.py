@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from glassformer.config import TokenizerConfig
 from glassformer.data import BucketPlan, WindowPlan, build_store, fill
-from glassformer.data.sampler import _greedy_bounds
+from glassformer.data.sampler import _greedy_bounds, cut_anew
 from glassformer.errors import ConfigError, DataError
 from glassformer.text import Pairs, Tokenizer
 from tests.unit.data import prepared
@@ -186,6 +186,24 @@ def test_multi30k_batches_are_nearly_full(tmp_path: Path) -> None:
 
     assert len(store) == 29_000
     assert min(*fills, both) >= 0.95
+
+
+@given(lengths, st.integers(1, 80), numbers)
+@settings(max_examples=200, deadline=None)
+def test_rows_are_cut_anew_into_as_many_batches_by_the_least_budget(
+    sides: list[Lengths], n_batches: int, seed: int
+) -> None:
+    n_batches = min(n_batches, len(sides[0]))
+    batches = cut_anew(sides, n_batches, np.random.default_rng(seed))
+    again = cut_anew(sides, n_batches, np.random.default_rng(seed))
+    longest = np.maximum(*sides)
+    budget = max(len(rows) * int(longest[rows].max()) for rows in batches)
+    levels = [(int(length), int((longest == length).sum())) for length in np.unique(longest)]
+
+    assert len(batches) == n_batches and all(len(rows) for rows in batches)
+    assert sorted(np.concatenate(batches).tolist()) == list(range(len(longest)))
+    assert [rows.tolist() for rows in batches] == [rows.tolist() for rows in again]
+    assert budget == longest.max() or len(_greedy_bounds(levels, budget - 1)) - 1 > n_batches
 
 
 def test_fill_counts_padding() -> None:

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from glassformer.config import TrainConfig
 from glassformer.data import Batch, Batches, BatchOrder, BatchStream, Position, StoreOptions, TokenStore
+from glassformer.data.batch import NO_LABEL
+from glassformer.data.stream import GROUP
 from glassformer.errors import DataError
 from glassformer.text import Pairs
 from tests.unit.data.prepared import made_up_pairs, prepare, prepared_pairs, tokenizer
@@ -164,6 +166,30 @@ def test_dropout_spells_anew_in_each_epoch_and_again_the_same(tmp_path: Path) ->
     assert same(again.batch(1), second) and same(again.batch(0), first)
     assert first.n_source != second.n_source
     assert all(tokenizer().decode(ids.tolist()) == pairs[row][0] for row, ids in spelt.items())
+
+
+def padded(lengths: list[int]) -> int:
+    return max(lengths) * len(lengths)
+
+
+def longer_sides(batch: Batch) -> list[int]:
+    return torch.maximum(batch.source_lengths, (batch.labels != NO_LABEL).sum(1)).tolist()
+
+
+def test_batches_are_of_like_lengths_in_spite_of_dropout(tmp_path: Path) -> None:
+    kept = prepare(tmp_path, Pairs.from_list(made_up_pairs(N_ROWS)), StoreOptions(keep_text=True))
+    batches = Batches(kept, tokenizer(), TrainConfig(batch_tokens=150, seed=3), dropout=0.3)
+    epoch = [batches.batch(position) for position in range(len(batches))]
+    longer = {int(row): n for batch in epoch for row, n in zip(batch.rows, longer_sides(batch), strict=True)}
+    found = [[longer[int(row)] for row in batch.rows] for batch in epoch]
+    planned = [[longer[row] for row in rows] for rows in order_of(batches, 0)]
+
+    assert len(batches) > 2 * GROUP and len(batches) % GROUP  # several groups, and one that is not whole
+    assert sorted(row for batch in epoch for row in batch.rows.tolist()) == list(range(N_ROWS))
+    assert sum(map(padded, found)) < 0.9 * sum(map(padded, planned))
+    assert max(map(padded, found)) < 0.9 * max(map(padded, planned))
+    for position in (len(batches) - 1, 5, GROUP, 6):  # whatever was asked for before
+        assert same(batches.batch(position), epoch[position])
 
 
 def test_dropout_never_makes_a_row_longer_than_may_be(tmp_path: Path) -> None:
