@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from glassformer.training import RunDirectory
-from tests.support.processes import command, finish, kill_at_random, write_config
+from tests.support.processes import STEPS, command, finish, kill_at_random, write_config
 from tests.support.runs import differences
 
 
@@ -28,7 +28,9 @@ def untouched(config: Path, *options: str) -> RunDirectory:
     return RunDirectory(runs / "run-01")
 
 
-def chain(config: Path, runs: Path, kills: int, saves: int, *options: str) -> tuple[RunDirectory, list[str]]:
+def chain(
+    config: Path, runs: Path, kills: int, saves: int, *options: str, steps: int = STEPS
+) -> tuple[RunDirectory, list[str]]:
     """A run killed that many times, so many of them inside a save, and then left to finish."""
     seed = secrets.randbits(32)
     print(f"seed {seed}")
@@ -38,7 +40,8 @@ def chain(config: Path, runs: Path, kills: int, saves: int, *options: str) -> tu
     run, points = RunDirectory(runs / "run-01"), list[str]()
     process = command(["train", config, "--runs", runs, "--name", "run", *options])
     for aim in inside:
-        points.append(kill_at_random(process, run, choose, inside_save=aim, reach=40 // (kills + 2)))
+        reach = steps // (kills + 2)
+        points.append(kill_at_random(process, run, choose, inside_save=aim, reach=reach, steps=steps))
         again: list[str | Path] = ["--resume", run.path]
         if not run.config.exists():  # killed before it was a run
             again = [config, "--runs", runs, "--name", "run"]
@@ -59,7 +62,7 @@ def test_three_kills(config: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_kill_of_two_processes(tmp_path: Path) -> None:
     config = write_config(tmp_path, steps=12, accumulate=1)
-    run, points = chain(config, tmp_path / "runs", 1, 0, "--devices=2")
+    run, points = chain(config, tmp_path / "runs", 1, 0, "--devices=2", steps=12)
 
     assert points == ["step"]
     assert differences(untouched(config, "--devices=2"), run) == []
@@ -81,11 +84,15 @@ def test_fifty_kills(config: Path, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_twenty_kills_of_two_processes(tmp_path: Path) -> None:
-    """Their steps are not slowed down, so the run is longer: no kill may come after its end."""
-    config = write_config(tmp_path, steps=150)
+    """Their steps are not slowed down, so the run is longer: no kill may come after its end.
+
+    Nor are their saves, so none can be aimed at; some kills meet one.
+    """
+    steps = 300
+    config = write_config(tmp_path, steps=steps)
     whole, points = untouched(config, "--devices=2"), list[str]()
     for number in range(5):
-        run, found = chain(config, tmp_path / str(number), 4, 1, "--devices=2")
+        run, found = chain(config, tmp_path / str(number), 4, 0, "--devices=2", steps=steps)
         points += found
         print(number, found, flush=True)
 

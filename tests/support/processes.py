@@ -97,13 +97,19 @@ def last_step(run: RunDirectory) -> int:
 
 
 def kill_at_random(
-    process: subprocess.Popen[str], run: RunDirectory, choose: random.Random, *, inside_save: bool, reach: int
+    process: subprocess.Popen[str],
+    run: RunDirectory,
+    choose: random.Random,
+    *,
+    inside_save: bool,
+    reach: int,
+    steps: int = STEPS,
 ) -> str:
     """Kill within the next ``reach`` steps, inside a save or anywhere; where it was, or "finished"."""
     step = last_step(run) + choose.randint(0, reach)
     left = set(run.checkpoints.glob(".tmp-*"))  # by those killed before
     waiting = wait_inside_save if inside_save else wait_for_step
-    if not waiting(process, run, min(step, STEPS - 2)):
+    if not waiting(process, run, min(step, steps - 2)):
         code, told = finish(process)
         assert code == 0, told  # ended before it was killed, and not of itself
         return "finished"
