@@ -296,7 +296,7 @@ def test_a_site_that_is_put_in_place_while_we_look_is_no_error(
 ) -> None:
     """Another process renames its finished store between our mkdir, which it made fail, and our next look."""
     plain, site = os.mkdir, tmp_path / ".store.partial"
-    found = []
+    found: list[Path] = []
 
     def mkdir(path: Path, *arguments: Any) -> None:
         if path == site and not found:
