@@ -43,6 +43,7 @@ class Outcome:
     recipe: str
     language: str
     seed: int
+    updates: int
     minutes: float
     tokenised: Score
     sacrebleu: Score
@@ -68,18 +69,19 @@ def curve(done: Trained) -> list[tuple[float, float]]:
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
-    """One row per recipe and language: the median over seeds, the least and the most."""
+    """One row per recipe, language and length: the median over seeds, the least and the most."""
     lines = [
-        "| | recipe | seeds | tokenised lower-cased BLEU | sacreBLEU, lower-cased | minutes |",
-        "|---|---|--:|--:|--:|--:|",
+        "| | recipe | updates | seeds | tokenised lower-cased BLEU | sacreBLEU, lower-cased | minutes |",
+        "|---|---|--:|--:|--:|--:|--:|",
     ]
-    for language, recipe in sorted({(one.language, one.recipe) for one in outcomes}):
-        rows = [one for one in outcomes if (one.language, one.recipe) == (language, recipe)]
+    for kind in sorted({(one.language, one.recipe, one.updates) for one in outcomes}):
+        language, recipe, updates = kind
+        rows = [one for one in outcomes if (one.language, one.recipe, one.updates) == kind]
         tokenised, sacre = ([getattr(one, key).value for one in rows] for key in ("tokenised", "sacrebleu"))
         minutes = statistics.median(one.minutes for one in rows)
         lines.append(
-            f"| En→{language.capitalize()} | {NAMES[recipe]} | {len(rows)} | {_spread(tokenised)} | "
-            f"{_spread(sacre)} | {minutes:.0f} |"
+            f"| En→{language.capitalize()} | {NAMES[recipe]} | {updates:,} | {len(rows)} | "
+            f"{_spread(tokenised)} | {_spread(sacre)} | {minutes:.0f} |"
         )
     published = ", ".join(f"En→{key.capitalize()} {value}" for key, value in PUBLISHED.items())
     signatures = sorted({one.sacrebleu.signature for one in outcomes})
@@ -155,7 +157,7 @@ def _one(given: argparse.Namespace, words: Path, recipe: str, language: str, see
     done = train(config, given.runs, f"{recipe}-{language}-{seed}", settings, processes=given.processes)
     tokenised, sacre = judge(done.path, decode, words, given.data, language)
     print(f"{recipe} en-{language} seed {seed}: {tokenised.value:.2f} after {done.minutes:.0f} minutes")
-    return Outcome(recipe, language, seed, round(done.minutes, 1), tokenised, sacre, curve(done))
+    return Outcome(recipe, language, seed, done.steps, round(done.minutes, 1), tokenised, sacre, curve(done))
 
 
 if __name__ == "__main__":

@@ -10,15 +10,17 @@ from glassformer.evaluation.scores import Score
 def test_outcomes_are_written(tmp_path: Path) -> None:
     curve = [(1.0, 20.0), (2.0, 30.0)]
     outcomes = [
-        Outcome("glassformer", "de", seed, 2.0, Score(bleu, "tok"), Score(bleu + 1, "nrefs:1"), curve)
-        for seed, bleu in ((1, 40.0), (2, 41.0), (3, 43.0))
+        Outcome(
+            "glassformer", "de", seed, updates, 2.0, Score(bleu, "tok"), Score(bleu + 1, "nrefs:1"), curve
+        )
+        for seed, updates, bleu in ((1, 7000, 40.0), (2, 7000, 41.0), (3, 7000, 43.0), (4, 50, 1.0))
     ]
     write(outcomes, tmp_path)
     kept = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["runs"]
 
-    assert [run["tokenised"]["value"] for run in kept] == [40.0, 41.0, 43.0]
+    assert [run["tokenised"]["value"] for run in kept] == [40.0, 41.0, 43.0, 1.0]
     assert kept[0]["sacrebleu"] == {"value": 41.0, "signature": "nrefs:1"}
-    assert "| 3 | 41.00 (40.00 – 43.00) | 42.00 (41.00 – 44.00) | 2 |" in (tmp_path / "table.md").read_text(
-        "utf-8"
-    )
+    table = (tmp_path / "table.md").read_text("utf-8")
+    assert "| 7,000 | 3 | 41.00 (40.00 – 43.00) | 42.00 (41.00 – 44.00) | 2 |" in table
+    assert "| 50 | 1 | 1.00 (1.00 – 1.00) |" in table  # never mixed with longer trainings
     assert (tmp_path / "plot.png").stat().st_size and (tmp_path / "plot.svg").stat().st_size

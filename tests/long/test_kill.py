@@ -84,10 +84,7 @@ def test_fifty_kills(config: Path, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_twenty_kills_of_two_processes(tmp_path: Path) -> None:
-    """Their steps are not slowed down, so the run is longer: no kill may come after its end.
-
-    Nor are their saves, so none can be aimed at; some kills meet one.
-    """
+    """Their steps are not slowed down, so the run is longer, and none of their saves can be aimed at."""
     steps = 300
     config = write_config(tmp_path, steps=steps)
     whole, points = untouched(config, "--devices=2"), list[str]()

@@ -10,6 +10,7 @@ two sides, up and down in turn so that neighbours stay alike. Pairs of equal len
 and batches are cut at other places in every epoch.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -111,14 +112,12 @@ def cut_anew(lengths: Sequence[NDArray[Any]], n_batches: int, random: np.random.
     rows = random.permutation(len(longest))
     rows = rows[_sort_keys(longest, lengths[0], lengths[-1])[rows].argsort(kind="stable")]
     levels = _levels(longest)
-    least, most = int(longest.max()), int(longest.max()) * len(longest)
-    while least < most:
-        middle = (least + most) // 2
-        if len(_greedy_bounds(levels, middle)) - 1 > n_batches:
-            least = middle + 1
-        else:
-            most = middle
-    bounds = _greedy_bounds(levels, least)
+    least = int(longest.max())
+    budgets = range(least, least * len(longest) + 1)
+    enough = bisect_left(
+        budgets, True, key=lambda budget: len(_greedy_bounds(levels, budget)) <= n_batches + 1
+    )
+    bounds = _greedy_bounds(levels, budgets[enough])
     while len(bounds) - 1 < n_batches:
         bounds = _halve_widest(bounds)
     batches = np.split(rows, bounds[1:-1])

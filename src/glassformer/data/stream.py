@@ -38,7 +38,8 @@ class Batches:
     With ``dropout`` (of merges) texts are encoded anew in each epoch, so the store must have kept them.
     That changes their lengths: the rows of some batches that follow each other are then shared out anew to as
     many, since a third of a batch of unlike lengths is padding. Dropout makes texts longer, so that batches
-    hold more than ``batch_tokens``.
+    hold more than ``batch_tokens``. Of several processes each encodes all rows, since into which batch a row
+    falls depends on the others.
     """
 
     def __init__(
