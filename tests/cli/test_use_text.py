@@ -95,6 +95,7 @@ def test_too_long_is_refused_by_line_and_never_cut(translate: Cli, tmp_path: Pat
 
     assert ended.code == 1 and not (tmp_path / "out.txt").exists()
     assert ended.err == (
+        "256 lines are done and kept; the same command goes on after them\n"
         "error: in.txt: line 300: a source of 2001 tokens is longer than max_length = 1024; "
         "split it, or train with a larger max_length\n"
     )

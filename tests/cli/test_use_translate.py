@@ -58,7 +58,7 @@ def test_a_terminal_shows_how_far_a_file_is(
     monkeypatch.setattr("rich.console.Console.is_terminal", property(lambda _: True))
     shown = translate("-i", "in.txt", "-o", "out.txt").err
 
-    assert " 256 lines" in shown and " 300 lines" in shown
+    assert " 256 of 300 lines, " in shown and " 300 of 300 lines, " in shown and "ETA 0:00" in shown
 
 
 def test_a_prompt_answers_until_an_empty_line(translate: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

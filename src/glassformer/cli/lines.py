@@ -6,10 +6,11 @@ import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
+from glassformer.cli.output_file import OutputFile, this_command
+from glassformer.cli.progress import LineProgress
 from glassformer.cli.report import console, say, show
 from glassformer.errors import ConfigError, DataError, InputError
 
@@ -26,23 +27,42 @@ Several = Callable[[Sequence[str], int], Iterator[str]]
 _BIDI = set(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 
 
-def answer(texts: list[str] | None, source: Path | None, out: Path | None, several: Several) -> None:
+def answer(
+    texts: list[str] | None, source: Path | None, out: Path | None, several: Several, models: Sequence[Path]
+) -> None:
     """Every line through ``several``; a person at a terminal who gives no text is asked for it."""
     if not texts and source is None and out is None and sys.stdin.isatty():
         _prompt(several)
-        return
-    where = "" if texts else "standard input: " if source is None else f"{source}: "
-    done = 0
-    with _output(out) as stream:
+    elif out is None:
+        done = 0
         for chunk in _chunks(each_line(texts, source)):
-            for result in _located(several, chunk, done + 1, where):
-                stream.write((result if out is None else _exported(result, out)) + "\n")
-            stream.flush()
+            for result in _located(several, chunk, done + 1, _where(texts, source)):
+                show(result)
+            sys.stdout.flush()
             done += len(chunk)
-            if out is not None and console().is_terminal:
-                console().print(f" {done:,} lines", end="\r")
-    if out is not None:
-        say(f"wrote {done:,} lines to {out}")
+    else:
+        _into_file(texts, source, out, several, models)
+
+
+def _into_file(
+    texts: list[str] | None, source: Path | None, out: Path, several: Several, models: Sequence[Path]
+) -> None:
+    """A file is read once before, so that a line that is no text is told now and not after hours."""
+    again = bool(texts) or (source is not None and source.is_file())
+    total = sum(1 for _ in each_line(texts, source)) if again else None
+    with OutputFile(out, this_command(models) if again else None) as file:
+        lines = file.take_up(lambda: each_line(texts, source))
+        progress = LineProgress(console(), total, file.done)
+        for chunk in _chunks(lines):
+            results = _located(several, chunk, file.done + 1, _where(texts, source))
+            file.add(chunk, [_exported(result, out) for result in results])
+            progress.moved(file.done)
+        file.finish()
+    say(f"wrote {file.done:,} lines to {out}")
+
+
+def _where(texts: list[str] | None, source: Path | None) -> str:
+    return "" if texts else "standard input: " if source is None else f"{source}: "
 
 
 def each_line(texts: list[str] | None, source: Path | None) -> Iterator[str]:
@@ -98,23 +118,6 @@ def _located(several: Several, chunk: Sequence[str], first: int, where: str) -> 
         number = first if told is None else first + int(told[1]) - 1
         message = str(error) if told is None else str(error)[told.end() :]
         raise InputError(f"{where}line {number}: {message}", error.hint) from None
-
-
-@contextmanager
-def _output(out: Path | None) -> Iterator[IO[str]]:
-    """Standard output, or a file that appears only when it is whole."""
-    if out is None:
-        yield sys.stdout
-        return
-    temporary = out.with_name(f".{out.name}.partial")
-    try:
-        with temporary.open("w", encoding="utf-8", newline="\n") as file:
-            yield file
-        temporary.replace(out)
-    except OSError as error:
-        raise DataError(f"{out}: cannot be written ({error.strerror})") from None
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _prompt(several: Several) -> None:

@@ -1,4 +1,7 @@
-"""How a training run looks: a live bar on a terminal, plain lines elsewhere, both in train.log."""
+"""How a training run looks: a live bar on a terminal, plain lines elsewhere, both in train.log.
+
+And how far a file is that goes through a model line by line.
+"""
 
 import math
 import time
@@ -102,6 +105,34 @@ class TrainingProgress:
             self._log.write(line)
         if shown:
             self.console.print(Text(line), soft_wrap=True)
+
+
+class LineProgress:
+    """How far a file is: one line that is written over on a terminal, elsewhere a line every half minute."""
+
+    EVERY = 30.0
+    """Seconds."""
+
+    def __init__(self, console: Console, total: int | None, done: int) -> None:
+        self.console = console
+        self._total, self._first = total, done
+        self._start = self._shown = time.monotonic()
+
+    def moved(self, done: int) -> None:
+        """So many lines are done."""
+        now = time.monotonic()
+        if self.console.is_terminal:
+            self.console.print(Text(f" {self._line(done, now)}".ljust(60)), end="\r")
+        elif now - self._shown >= self.EVERY:
+            self._shown = now
+            self.console.print(Text(self._line(done, now)))
+
+    def _line(self, done: int, now: float) -> str:
+        speed = (done - self._first) / max(now - self._start, 1e-9)
+        if self._total is None:
+            return f"{done:,} lines, {speed:,.0f} a second"
+        left = (self._total - done) / speed if speed else math.nan
+        return f"{done:,} of {self._total:,} lines, {speed:,.0f} a second, ETA {clock(left)}"
 
 
 def _open_log(path: Path) -> "LineFile":

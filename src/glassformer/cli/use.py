@@ -133,7 +133,7 @@ def translate(
             warnings.tell(translator.input_warnings(line), number)
             stream_out(translator.stream(line, **wishes, **options))
     else:
-        answer(text, source, out, several)
+        answer(text, source, out, several, model or [])
     warnings.finish()
     if translator.engines.name != "pytorch":
         for reason in translator.engines.reasons:  # PyTorch is slower: whoever waits is told why
@@ -190,7 +190,7 @@ def generate(
         for line in each_line(prompt, source):
             stream_out(language_model.stream(line, **options), before=line)
     else:
-        answer(prompt, source, out, several)
+        answer(prompt, source, out, several, [model])
     warnings.finish()
 
 
@@ -222,7 +222,7 @@ def fill(
             shown = ("  ".join(f"{g.text.strip()} {g.probability:.2f}" for g in blank) for blank in blanks)
             yield "\t".join(shown)
 
-    answer(text, source, out, several)
+    answer(text, source, out, several, [model])
 
 
 def classify(
@@ -250,7 +250,7 @@ def classify(
             else:
                 yield "\t".join(f"{label.name}\t{label.probability:.4f}" for label in chosen)
 
-    answer(text, source, out, several)
+    answer(text, source, out, several, [model])
 
 
 def embed(
@@ -282,9 +282,11 @@ def embed(
     if similarity:
         vectors = vectors @ vectors.T
     if out is not None:
+        temporary = out.with_name(f".{out.name}.partial")
         try:
-            with out.open("wb") as file:
+            with temporary.open("wb") as file:
                 np.save(file, vectors.numpy(), allow_pickle=False)
+            temporary.replace(out)
         except OSError as error:
             raise ConfigError(f"{out}: cannot be written ({error.strerror})") from None
         say(f"wrote {tuple(vectors.shape)} to {out}")
