@@ -37,6 +37,16 @@ def test_validation_in_training_is_eval_to_the_last_digit(cli: Cli, tmp_path: Pa
     assert every["perplexity"] == pytest.approx(before["ppl"], rel=1e-6)
 
 
+def test_tokenised_references_are_told_once(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("red cat\n" * 120)
+    (tmp_path / "ref.txt").write_text("rouge chat .\n" * 120)
+    ask = ("eval", trained(TRANSLATOR), "--src", "in.txt", "--ref", "ref.txt")
+    told = cli(*ask)
+
+    assert told.code == 0 and told.err.count("ref.txt: full stops stand apart") == 1
+    assert "stand apart" not in cli(*ask, "--tokenized").err + cli(*valid()).err
+
+
 def test_a_language_model_has_the_perplexity_of_its_validation(cli: Cli) -> None:
     ask = ("eval", trained(LANGUAGE), "--text", corpus(LANGUAGE) / "valid.txt")
     found = json.loads(cli(*ask, "--json").out)

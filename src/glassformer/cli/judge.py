@@ -112,9 +112,15 @@ class _Judge(NamedTuple):
 
     def report(self, src: Path, ref: Sequence[Path]) -> _Report:
         """Translate a test set and score it."""
-        from glassformer.evaluation import compare, read_reference_set, tokenized_bleu
+        from glassformer.evaluation import compare, looks_tokenised, read_reference_set, tokenized_bleu
 
         given = read_reference_set(src, ref)
+        if not self.tokenized and looks_tokenised(given.references):
+            say(
+                f"warning: {ref[0]}: full stops stand apart, so this text looks tokenised, and BLEU of it "
+                "cannot be compared with published figures; detokenise it, or give --tokenized to count as "
+                "older papers do"
+            )
         found = self._judged(self.model, given.sources, given.references)
         data, rows = found.to_dict(), _rows(found)
         if self.tokenized:

@@ -6,7 +6,14 @@ from glassformer.evaluation.evaluate import Evaluation, evaluate, evaluate_files
 from glassformer.evaluation.invariance import CHECKS, check_model
 from glassformer.evaluation.perplexity import TextEvaluation, evaluate_text
 from glassformer.evaluation.reference_set import ReferenceSet, read_reference_set
-from glassformer.evaluation.scores import TOKENIZERS, Score, TextScores, text_scores, tokenized_bleu
+from glassformer.evaluation.scores import (
+    TOKENIZERS,
+    Score,
+    TextScores,
+    looks_tokenised,
+    text_scores,
+    tokenized_bleu,
+)
 from glassformer.evaluation.significance import Comparison, compare
 
 __all__ = [
@@ -26,6 +33,7 @@ __all__ = [
     "evaluate_files",
     "evaluate_labels",
     "evaluate_text",
+    "looks_tokenised",
     "read_reference_set",
     "text_scores",
     "tokenized_bleu",

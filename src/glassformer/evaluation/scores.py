@@ -53,7 +53,7 @@ def text_scores(
     """
     streams = reference_streams(hypotheses, references)
     tokenize = chosen_tokenizer(references, tokenize)
-    bleu, chrf = BLEU(lowercase=lowercase, tokenize=tokenize), CHRF(lowercase=lowercase)
+    bleu, chrf = _bleu(tokenize, lowercase=lowercase), CHRF(lowercase=lowercase)
     asian = tokenize in ("zh", "char")
     ter = TER(case_sensitive=not lowercase, normalized=asian, asian_support=asian)
     return TextScores(
@@ -72,7 +72,7 @@ def bleu_interval(
     The samples are sacreBLEU's, whose seed is fixed: the same input gives the same answer.
     """
     streams = reference_streams(hypotheses, references)
-    score = BLEU(tokenize=tokenize).corpus_score(hypotheses, streams, n_bootstrap=samples)  # type: ignore[arg-type]  # None: no such reference
+    score = _bleu(tokenize).corpus_score(hypotheses, streams, n_bootstrap=samples)  # type: ignore[arg-type]  # None: no such reference
     return float(score._ci)  # sacreBLEU has no public name for it
 
 
@@ -106,8 +106,17 @@ def tokenized_bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]
 
     The caller tokenises and lower-cases both sides alike. It is not comparable with other tokenisations.
     """
-    bleu = BLEU(tokenize="none", force=True)  # force: yes, the text is tokenised
-    return _score(bleu, hypotheses, reference_streams(hypotheses, references))
+    return _score(_bleu("none"), hypotheses, reference_streams(hypotheses, references))
+
+
+def looks_tokenised(references: Sequence[Sequence[str]]) -> bool:
+    """Whether full stops stand apart, as no one writes them: then BLEU is not what others call BLEU."""
+    return sum(given[0].endswith(" .") for given in references) > len(references) / 10
+
+
+def _bleu(tokenize: str, *, lowercase: bool = False) -> BLEU:
+    """``force``: else sacreBLEU prints three lines at each call where the text ``looks_tokenised``."""
+    return BLEU(lowercase=lowercase, tokenize=tokenize, force=True)
 
 
 def _score(

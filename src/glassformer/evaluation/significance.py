@@ -43,7 +43,7 @@ def compare(
     """
     streams = cast("list[list[str]]", reference_streams(first, references))  # a None: no such reference
     words = chosen_tokenizer(references, tokenize)
-    metrics = {"BLEU": BLEU(references=streams, tokenize=words), "chrF": CHRF(references=streams)}
+    metrics = {"BLEU": BLEU(references=streams, tokenize=words, force=True), "chrF": CHRF(references=streams)}
     systems: list[tuple[str, Sequence[str]]] = [("first", list(first)), ("second", list(second))]
     _, results = PairedTest(systems, metrics, None, test_type="bs", n_samples=samples)()
     found = []

@@ -6,7 +6,7 @@ import pytest
 import sacrebleu
 
 from glassformer.errors import ConfigError, DataError
-from glassformer.evaluation import compare, read_reference_set, text_scores, tokenized_bleu
+from glassformer.evaluation import compare, looks_tokenised, read_reference_set, text_scores, tokenized_bleu
 from glassformer.evaluation.scores import bleu_interval, fitting_tokenizer
 
 HYPOTHESES = ["the cat sat on the mat", "a dog sleeps", "two birds sing in the old tree"]
@@ -81,6 +81,19 @@ def test_the_bleu_of_old_papers_takes_words_as_they_stand() -> None:
     found = tokenized_bleu(["a dog , asleep ."], [["a dog , asleep ."]])
 
     assert found.value == pytest.approx(100) and "tok:none" in found.signature
+
+
+def test_tokenised_text_is_noticed_without_a_word_from_sacrebleu(caplog: pytest.LogCaptureFixture) -> None:
+    lines = ["the cat sat on the mat ."] * 120
+    references = [[line] for line in lines]
+    scores = text_scores(lines, references)
+    bleu_interval(lines, references, "13a", samples=10)
+    compare(lines, lines, references, samples=100)
+
+    assert scores.bleu.value == pytest.approx(100) and not caplog.records
+    assert looks_tokenised(references) and not looks_tokenised([["Is it here ?"], ["It is."]])
+    sacrebleu.corpus_bleu(lines, [lines])
+    assert caplog.records  # left to itself it would have spoken each time
 
 
 def test_what_does_not_pair_up_is_refused() -> None:
