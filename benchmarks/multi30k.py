@@ -1,17 +1,22 @@
 """Translation quality on Multi30k, in the way the papers count, and how many minutes it takes.
 
-    python -m benchmarks.multi30k [--languages de fr] [--recipes glassformer paper] [--seeds 1 2 3]
-                                  [--data FOLDER] [--runs FOLDER] [--out FOLDER] [--processes 2]
+    python -m benchmarks.multi30k [--languages de fr] [--recipes glassformer diversified paper]
+                                  [--seeds 1 2 3] [--data FOLDER] [--runs FOLDER] [--out FOLDER]
+                                  [--processes 2]
 
 For each recipe, language and seed a run is trained (or taken up where it stopped), its weights chosen on the
 validation set, and test2016 translated with a beam of 5. Two processes share what one would accumulate: an
-update has as many tokens either way. Writes ``results.json``, ``table.md`` and a plot of
-validation BLEU against minutes. *Tokenised lower-cased* is BLEU over Moses tokens, as Wu et al. 2021 count;
-beside it stands sacreBLEU of the detokenised text, lower-cased, with its signature.
+update has as many tokens either way. The recipe *diversified* needs a model each way first: the one of
+*glassformer* with seed 1, and a short one backwards; their minutes count too. Writes ``results.json``,
+``table.md`` and a plot of validation BLEU against minutes. *Tokenised lower-cased* is BLEU over Moses tokens,
+as Wu et al. 2021 count; beside it stands sacreBLEU of the detokenised text, lower-cased, with its signature.
 """
 
 import argparse
+import shutil
 import statistics
+import subprocess
+import sys
 import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -30,7 +35,13 @@ from glassformer.training.plots import COLOURS
 
 PUBLISHED = {"de": 41.02, "fr": 61.80}
 """Transformer-Tiny in Wu et al. 2021 (arXiv 2105.14462), test2016, tokenised lower-cased."""
-NAMES = {"glassformer": "recipes/multi30k/glassformer.toml", "paper": "recipe of Wu et al. 2021"}
+NAMES = {
+    "glassformer": "recipes/multi30k/glassformer.toml",
+    "diversified": "recipes/multi30k/diversified.toml",
+    "paper": "recipe of Wu et al. 2021",
+}
+BACKWARD_UPDATES = 2000
+"""Of the model from which *diversified* gets its second sources."""
 TEST = "test_2016_flickr"
 MICRO_BATCHES = 2
 """Of an update, in both recipes."""
@@ -62,10 +73,11 @@ def judge(run: Path, decode: DecodeConfig, words: Path, raw: Path, language: str
     return tokenized_bleu(found, references), text_scores(texts, originals, lowercase=True).bleu
 
 
-def curve(done: Trained) -> list[tuple[float, float]]:
-    """Minutes and validation BLEU; steps are taken to last equally long."""
+def curve(done: Trained, before: float = 0.0) -> list[tuple[float, float]]:
+    """Minutes and validation BLEU; steps are taken to last equally long, after the minutes ``before``."""
     each = done.minutes / done.steps
-    return [(float(line["step"]) * each, float(line["bleu"])) for line in done.validations if "bleu" in line]
+    scored = (line for line in done.validations if "bleu" in line)
+    return [(before + float(line["step"]) * each, float(line["bleu"])) for line in scored]
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
@@ -143,21 +155,53 @@ def write(outcomes: Sequence[Outcome], folder: Path) -> None:
 
 
 def _one(given: argparse.Namespace, words: Path, recipe: str, language: str, seed: int) -> Outcome:
-    settings = {
-        "data.train.tgt": words / f"train.{language}",
-        "data.train.src": words / "train.en",
-        "data.valid.tgt": words / f"val.{language}",
-        "data.valid.src": words / "val.en",
-        "data.langs": f'["en","{language}"]',
-        "train.seed": seed,
-        "train.accumulate": MICRO_BATCHES // given.processes,
-    }
     config = RECIPES / "multi30k" / f"{recipe}.toml"
     decode = DecodeConfig.model_validate(tomllib.loads(config.read_text(encoding="utf-8"))["decode"])
+    text, before = _diverse(given, words, language) if recipe == "diversified" else (words, 0.0)
+    settings = _settings(given, text, words, ("en", language)) | {"train.seed": seed}
+    if recipe == "diversified":
+        settings["tokenizer.path"] = text / "tokenizer.json"
     done = train(config, given.runs, f"{recipe}-{language}-{seed}", settings, processes=given.processes)
     tokenised, sacre = judge(done.path, decode, words, given.data, language)
-    print(f"{recipe} en-{language} seed {seed}: {tokenised.value:.2f} after {done.minutes:.0f} minutes")
-    return Outcome(recipe, language, seed, done.steps, round(done.minutes, 1), tokenised, sacre, curve(done))
+    minutes = before + done.minutes
+    print(f"{recipe} en-{language} seed {seed}: {tokenised.value:.2f} after {minutes:.0f} minutes")
+    return Outcome(
+        recipe, language, seed, done.steps, round(minutes, 1), tokenised, sacre, curve(done, before)
+    )
+
+
+def _diverse(given: argparse.Namespace, words: Path, language: str) -> tuple[Path, float]:
+    """The text of *diversified*, and the minutes of the two models that wrote parts of it."""
+    config = RECIPES / "multi30k" / "glassformer.toml"
+    there, back = ("en", language), (language, "en")
+    forward = _settings(given, words, words, there) | {"train.seed": 1}
+    short = _settings(given, words, words, back) | {"train.seed": 1, "train.steps": BACKWARD_UPDATES}
+    models = [
+        train(config, given.runs, f"glassformer-{language}-1", forward, processes=given.processes),
+        train(config, given.runs, f"backward-{language}", short, processes=given.processes),
+    ]
+    folder = (given.runs / f"diverse-{language}").absolute()
+    if not folder.exists():
+        script = RECIPES / "multi30k" / "diversify.py"
+        paths = [one.path for one in models]
+        subprocess.run([sys.executable, script, words, language, *paths, folder], check=True)
+        shutil.copyfile(models[0].path / "tokenizer.json", folder / "tokenizer.json")
+    return folder, sum(one.minutes for one in models)
+
+
+def _settings(
+    given: argparse.Namespace, text: Path, words: Path, languages: tuple[str, str]
+) -> dict[str, object]:
+    """What a recipe is told of its data: ``text`` to train on, ``words`` to validate on."""
+    source, target = languages
+    return {
+        "data.train.src": text / f"train.{source}",
+        "data.train.tgt": text / f"train.{target}",
+        "data.valid.src": words / f"val.{source}",
+        "data.valid.tgt": words / f"val.{target}",
+        "data.langs": f'["{source}","{target}"]',
+        "train.accumulate": MICRO_BATCHES // given.processes,
+    }
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from glassformer.cli.settings import resolve_settings
 from glassformer.config import RunConfig, load, resolve
 from tests.cli.conftest import Cli
 from tests.cli.test_bad_input import PAIR, TINY
@@ -84,6 +85,18 @@ def test_init_writes_a_file_that_is_input_again(cli: Cli, tmp_path: Path) -> Non
     assert len(uncommented) > 60
     assert cli("init", "project", *PAIR).code == 1
     assert path.read_text() == text
+
+
+def test_paths_in_a_file_are_relative_to_it(tmp_path: Path) -> None:
+    path = tmp_path / "project" / "mine.toml"
+    path.parent.mkdir()
+    path.write_text('[data]\ntrain = {src = "a.en", tgt = "../a.fr"}\n[tokenizer]\npath = "tokenizer.json"\n')
+    found = resolve_settings(path, {}, None)
+    given = resolve_settings(path, {"tokenizer": {"path": "here.json"}}, None)
+
+    assert found.tokenizer.path == str(tmp_path / "project" / "tokenizer.json")
+    assert found.data.train.src == str(tmp_path / "project" / "a.en")
+    assert given.tokenizer.path == "here.json"  # a flag is about the folder that one is in
 
 
 def test_init_for_other_corpora(cli: Cli) -> None:

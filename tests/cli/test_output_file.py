@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 from rich.console import Console
@@ -27,11 +28,15 @@ PARTS = [".out.txt.partial", ".out.txt.partial.json"]
 
 
 @pytest.fixture
-def translate(cli: Cli, tmp_path: Path) -> Cli:
+def model() -> Path:
+    """Asked for before anything is cut off: it may have to be trained first."""
+    return trained("translator")
+
+
+@pytest.fixture
+def translate(cli: Cli, model: Path, tmp_path: Path) -> Cli:
     write(tmp_path, LINES)
-    return lambda *more: cli(
-        "translate", "-m", trained("translator"), "-i", "in.txt", "-o", "out.txt", "--beam", 1, *more
-    )
+    return lambda *more: cli("translate", "-m", model, "-i", "in.txt", "-o", "out.txt", "--beam", 1, *more)
 
 
 def write(folder: Path, lines: Sequence[str]) -> None:
@@ -163,16 +168,26 @@ def test_only_the_same_job_is_gone_on_with(
     assert hidden(tmp_path) == []
 
 
-def test_another_model_begins_anew(tmp_path: Path) -> None:
-    job = {"models": [["model.safetensors", 10, 1]]}
-    with OutputFile(tmp_path / "out.txt", job) as file:  # and is left unfinished
+def test_another_model_begins_anew(
+    cli: Cli, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, LINES)
+    copytree(model / "model", tmp_path / "model")
+    ask = ("translate", "-m", "model", "-i", "in.txt", "-o", "out.txt", "--beam", 1)
+    cut_off(monkeypatch, 1)
+    cli(*ask)
+    os.utime(tmp_path / "model" / "model.safetensors")
+
+    assert cli(*ask) == Ended(0, "", "wrote 777 lines to out.txt\n")
+
+
+def test_an_input_that_cannot_be_read_again_is_not_gone_on_with(tmp_path: Path) -> None:
+    with OutputFile(tmp_path / "out.txt", {}) as file:  # and is left unfinished
         list(file.take_up(lambda: iter(["a"])))
         file.add(["a"], ["A"])
     assert hidden(tmp_path) == PARTS
 
-    with OutputFile(tmp_path / "out.txt", {"models": [["model.safetensors", 10, 2]]}) as file:
-        assert list(file.take_up(lambda: iter(["a"]))) == ["a"]
-    with OutputFile(tmp_path / "out.txt", None) as file:  # nor is an input that cannot be read again
+    with OutputFile(tmp_path / "out.txt", None) as file:
         assert list(file.take_up(lambda: iter(["a"]))) == ["a"]
 
 
@@ -199,21 +214,21 @@ def test_a_wrong_line_is_told_before_the_first_is_translated(
     assert asked == [] and hidden(tmp_path) == []
 
 
-def test_a_pipe_is_read_once(cli: Cli, tmp_path: Path) -> None:
+def test_a_pipe_is_read_once(cli: Cli, model: Path, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     feeder = subprocess.Popen(["sh", "-c", "printf 'red cat\\nold house\\n' > pipe"], cwd=tmp_path)
-    ended = cli("translate", "-m", trained("translator"), "-i", "pipe", "-o", "out.txt")
+    ended = cli("translate", "-m", model, "-i", "pipe", "-o", "out.txt")
 
     assert feeder.wait(timeout=30) == 0 and ended.err == "wrote 2 lines to out.txt\n"
 
 
 def test_what_a_pipe_brought_is_not_thrown_away(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cut_off(monkeypatch, 1)
     stream = io.TextIOWrapper(io.BytesIO("".join(f"{line}\n" for line in LINES).encode()), encoding="utf-8")
     monkeypatch.setattr(sys, "stdin", stream)
-    ended = cli("translate", "-m", trained("translator"), "-o", "out.txt")
+    ended = cli("translate", "-m", model, "-o", "out.txt")
 
     assert "the first 256 lines are in .out.txt.partial" in ended.err
     assert len((tmp_path / PARTS[0]).read_text().splitlines()) == CHUNK

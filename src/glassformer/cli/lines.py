@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from glassformer.cli.output_file import OutputFile, this_command
 from glassformer.cli.progress import LineProgress
 from glassformer.cli.report import console, say, show
@@ -28,7 +30,7 @@ _BIDI = set(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 
 
 def answer(
-    texts: list[str] | None, source: Path | None, out: Path | None, several: Several, models: Sequence[Path]
+    texts: list[str] | None, source: Path | None, out: Path | None, several: Several, context: typer.Context
 ) -> None:
     """Every line through ``several``; a person at a terminal who gives no text is asked for it."""
     if not texts and source is None and out is None and sys.stdin.isatty():
@@ -41,16 +43,16 @@ def answer(
             sys.stdout.flush()
             done += len(chunk)
     else:
-        _into_file(texts, source, out, several, models)
+        _into_file(texts, source, out, several, context)
 
 
 def _into_file(
-    texts: list[str] | None, source: Path | None, out: Path, several: Several, models: Sequence[Path]
+    texts: list[str] | None, source: Path | None, out: Path, several: Several, context: typer.Context
 ) -> None:
     """A file is read once before, so that a line that is no text is told now and not after hours."""
     again = bool(texts) or (source is not None and source.is_file())
     total = sum(1 for _ in each_line(texts, source)) if again else None
-    with OutputFile(out, this_command(models) if again else None) as file:
+    with OutputFile(out, this_command(context) if again else None) as file:
         lines = file.take_up(lambda: each_line(texts, source))
         progress = LineProgress(console(), total, file.done)
         for chunk in _chunks(lines):

@@ -8,12 +8,13 @@ import fcntl
 import hashlib
 import json
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+
+import typer
 
 from glassformer import __version__
 from glassformer.cli.report import say
@@ -131,9 +132,13 @@ class OutputFile:
         return DataError(f"{self.out}: cannot be written ({error.strerror})")
 
 
-def this_command(models: Sequence[Path]) -> dict[str, Any]:
-    """What decides the lines that come out: the command as it was given, and the files of its models."""
-    return {"version": __version__, "command": sys.argv[1:], "models": [_files(model) for model in models]}
+def this_command(context: typer.Context) -> dict[str, Any]:
+    """What decides the lines that come out: the command with its options, and the files of its models."""
+    named = context.params["model"] or []
+    models = [_files(model) for model in (named if isinstance(named, list) else [named])]
+    job = {"version": __version__, "verb": context.info_name, "options": context.params, "models": models}
+    found: dict[str, Any] = json.loads(json.dumps(job, default=str))  # as it will be read again
+    return found
 
 
 def _files(model: Path) -> list[list[Any]]:

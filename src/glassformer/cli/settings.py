@@ -52,6 +52,7 @@ def resolve_settings(config: Path | None, given: Tables, init_from: Path | None)
     if config is not None:
         tables, where = read_toml(config), str(config)
         _anchor(tables.get("data"), config.parent)
+        _anchor_tokenizer(tables.get("tokenizer"), config.parent)
     tables = overlay(overlay(tables, from_environment(os.environ)), given)
     data, model = tables.get("data", {}), tables.get("model", {})
     if "train" not in data:
@@ -80,6 +81,11 @@ def _anchor(data: object, folder: Path) -> None:
             data[split] = {
                 k: str((folder / v).absolute()) if isinstance(v, str) else v for k, v in files.items()
             }
+
+
+def _anchor_tokenizer(tokenizer: object, folder: Path) -> None:
+    if isinstance(tokenizer, dict) and isinstance(tokenizer.get("path"), str):
+        tokenizer["path"] = str((folder / tokenizer["path"]).absolute())
 
 
 def _relative(files: "CorpusFiles", folder: Path) -> "CorpusFiles":

@@ -62,6 +62,7 @@ def read_precision(name: str) -> "Precision":
 
 
 def translate(
+    context: typer.Context,
     text: Texts = None,
     model: Model = None,
     source: Input = None,
@@ -133,7 +134,7 @@ def translate(
             warnings.tell(translator.input_warnings(line), number)
             stream_out(translator.stream(line, **wishes, **options))
     else:
-        answer(text, source, out, several, model or [])
+        answer(text, source, out, several, context)
     warnings.finish()
     if translator.engines.name != "pytorch":
         for reason in translator.engines.reasons:  # PyTorch is slower: whoever waits is told why
@@ -141,6 +142,7 @@ def translate(
 
 
 def generate(
+    context: typer.Context,
     prompt: Texts = None,
     *,
     model: OneModel,
@@ -190,11 +192,12 @@ def generate(
         for line in each_line(prompt, source):
             stream_out(language_model.stream(line, **options), before=line)
     else:
-        answer(prompt, source, out, several, [model])
+        answer(prompt, source, out, several, context)
     warnings.finish()
 
 
 def fill(
+    context: typer.Context,
     text: Texts = None,
     *,
     model: OneModel,
@@ -222,10 +225,11 @@ def fill(
             shown = ("  ".join(f"{g.text.strip()} {g.probability:.2f}" for g in blank) for blank in blanks)
             yield "\t".join(shown)
 
-    answer(text, source, out, several, [model])
+    answer(text, source, out, several, context)
 
 
 def classify(
+    context: typer.Context,
     text: Texts = None,
     *,
     model: OneModel,
@@ -250,7 +254,7 @@ def classify(
             else:
                 yield "\t".join(f"{label.name}\t{label.probability:.4f}" for label in chosen)
 
-    answer(text, source, out, several, [model])
+    answer(text, source, out, several, context)
 
 
 def embed(
