@@ -108,7 +108,7 @@ def _spread(values: Sequence[float]) -> str:
 
 def draw(outcomes: Sequence[Outcome], folder: Path) -> None:
     """Validation BLEU against minutes, one picture for all."""
-    figure = Figure(figsize=(7, 4))
+    figure = Figure(figsize=(7, 4.4), layout="constrained")
     axes = figure.add_subplot()
     kinds = sorted({(one.language, one.recipe) for one in outcomes})
     for one in outcomes:
@@ -120,7 +120,7 @@ def draw(outcomes: Sequence[Outcome], folder: Path) -> None:
     axes.set_ylabel("BLEU on the validation set")
     axes.grid(visible=True, alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1))
     figure.savefig(folder / "plot.svg", metadata={"Date": None})
     figure.savefig(folder / "plot.png", dpi=150)
 
