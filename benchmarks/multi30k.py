@@ -43,8 +43,9 @@ NAMES = {
 BACKWARD_UPDATES = 2000
 """Of the model from which *diversified* gets its second sources."""
 TEST = "test_2016_flickr"
+TOKENIZER = "tokenizer.json"
 MICRO_BATCHES = 2
-"""Of an update, in both recipes."""
+"""Of an update, in all recipes."""
 
 
 @dataclass(frozen=True)
@@ -157,10 +158,11 @@ def write(outcomes: Sequence[Outcome], folder: Path) -> None:
 def _one(given: argparse.Namespace, words: Path, recipe: str, language: str, seed: int) -> Outcome:
     config = RECIPES / "multi30k" / f"{recipe}.toml"
     decode = DecodeConfig.model_validate(tomllib.loads(config.read_text(encoding="utf-8"))["decode"])
-    text, before = _diverse(given, words, language) if recipe == "diversified" else (words, 0.0)
-    settings = _settings(given, text, words, ("en", language)) | {"train.seed": seed}
+    settings, before = _settings(given, words, words, ("en", language)), 0.0
     if recipe == "diversified":
-        settings["tokenizer.path"] = text / "tokenizer.json"
+        text, before = _diverse(given, words, language)
+        settings = _settings(given, text, words, ("en", language)) | {"tokenizer.path": text / TOKENIZER}
+    settings["train.seed"] = seed
     done = train(config, given.runs, f"{recipe}-{language}-{seed}", settings, processes=given.processes)
     tokenised, sacre = judge(done.path, decode, words, given.data, language)
     minutes = before + done.minutes
@@ -181,11 +183,11 @@ def _diverse(given: argparse.Namespace, words: Path, language: str) -> tuple[Pat
         train(config, given.runs, f"backward-{language}", short, processes=given.processes),
     ]
     folder = (given.runs / f"diverse-{language}").absolute()
-    if not folder.exists():
+    if not (folder / TOKENIZER).exists():  # which comes last
         script = RECIPES / "multi30k" / "diversify.py"
         paths = [one.path for one in models]
         subprocess.run([sys.executable, script, words, language, *paths, folder], check=True)
-        shutil.copyfile(models[0].path / "tokenizer.json", folder / "tokenizer.json")
+        shutil.copyfile(models[0].path / TOKENIZER, folder / TOKENIZER)
     return folder, sum(one.minutes for one in models)
 
 

@@ -81,7 +81,8 @@ def test_a_command_that_was_cut_off_goes_on(
 def test_what_a_crash_left_after_the_last_note_is_not_taken(
     translate: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alternatives: tuple[object, ...]
 ) -> None:
-    whole = translate(*alternatives) and (tmp_path / "out.txt").read_text()
+    translate(*alternatives)
+    whole = (tmp_path / "out.txt").read_text()
     (tmp_path / "out.txt").unlink()
     cut_off(monkeypatch, 1)
     translate(*alternatives)
@@ -191,6 +192,34 @@ def test_an_input_that_cannot_be_read_again_is_not_gone_on_with(tmp_path: Path) 
         assert list(file.take_up(lambda: iter(["a"]))) == ["a"]
 
 
+def test_lines_of_another_job_are_never_vouched_for(tmp_path: Path) -> None:
+    with OutputFile(tmp_path / "out.txt", {"alpha": 1}) as file:
+        list(file.take_up(lambda: iter(["a"])))
+        file.add(["a"], ["A"])
+    with OutputFile(tmp_path / "out.txt", {"alpha": 2}) as file:  # killed before it noted anything
+        file.take_up(lambda: iter(["a"]))
+
+    assert hidden(tmp_path) == PARTS[:1]
+
+
+def test_what_an_earlier_try_kept_outlives_one_that_did_nothing(tmp_path: Path) -> None:
+    def interrupted() -> Iterator[str]:
+        raise KeyboardInterrupt
+        yield ""
+
+    def look() -> None:
+        with OutputFile(tmp_path / "out.txt", {}) as file:
+            file.take_up(interrupted)
+
+    with OutputFile(tmp_path / "out.txt", {}) as file:
+        list(file.take_up(lambda: iter(["a"])))
+        file.add(["a"], ["A"])
+    with pytest.raises(KeyboardInterrupt):
+        look()
+
+    assert hidden(tmp_path) == PARTS and (tmp_path / PARTS[0]).read_text() == "A\n"
+
+
 def test_two_commands_do_not_write_the_same_file(tmp_path: Path) -> None:
     with OutputFile(tmp_path / "out.txt", {}) as first:
         first.take_up(lambda: iter(["a"]))
@@ -260,11 +289,10 @@ def test_killed_and_begun_again(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten seconds pass between one look at the clock and the next."""
     ticks = iter(range(0, 1000, 10))
     monkeypatch.setattr(time, "monotonic", lambda: float(next(ticks)))
-    return iter(())
 
 
 def lines_of(total: int | None, *, terminal: bool) -> str:

@@ -50,27 +50,28 @@ class OutputFile:
         self._file.close()
         if error is None:
             return
-        if not self.done:
-            self._remove()
-        elif self.job is None:
-            say(f"the first {self.done:,} lines are in {self.partial}")
-        else:
+        if self.done and self.job is not None:
             say(f"{self.done:,} lines are done and kept; the same command goes on after them")
+        elif self.done:
+            say(f"the first {self.done:,} lines are in {self.partial}")
+        elif not self._about.exists():  # else an earlier try has lines there
+            self.partial.unlink(missing_ok=True)
 
     def take_up(self, lines: Callable[[], Iterator[str]]) -> Iterator[str]:
         """The lines that are still to be answered: all, or what an earlier try of the same job left."""
-        kept = self._kept()
-        unread = lines()
+        kept, unread = self._kept(), lines()
+        read, n_read = hashlib.sha256(), 0
         for line in islice(unread, kept.get("lines", 0)):
-            self._took(line)
-        if kept and (kept["lines"], kept["digest"]) == (self.done, self._read.hexdigest()):
+            read.update(_hashed(line))
+            n_read += 1
+        if kept and (kept["lines"], kept["digest"]) == (n_read, read.hexdigest()):
+            self.done, self._read = n_read, read
             self._file.seek(kept["bytes"])
             say(f"going on after {self.done:,} lines that are done")
         else:
+            self._about.unlink(missing_ok=True)  # first: it must not vouch for what follows
             self._file.seek(0)
-            if self.done:
-                self.done, self._read = 0, hashlib.sha256()
-                unread = lines()
+            unread = lines() if n_read else unread
         self._file.truncate()
         return unread
 
@@ -80,7 +81,8 @@ class OutputFile:
             self._file.write("".join(f"{result}\n" for result in results).encode())
             self._file.flush()
             for line in answered:
-                self._took(line)
+                self._read.update(_hashed(line))
+            self.done += len(answered)
             if self.job is not None:
                 os.fsync(self._file.fileno())
                 self._note()
@@ -103,12 +105,9 @@ class OutputFile:
         except (BlockingIOError, FileNotFoundError):
             return False
 
-    def _took(self, line: str) -> None:
-        self._read.update(f"{line}\n".encode())
-        self.done += 1
-
     def _note(self) -> None:
         about = {"job": self.job, "lines": self.done, "digest": self._read.hexdigest()}
+        # Always the same name: what a kill leaves of it is written over.
         fresh = self._about.with_name(f"{self._about.name}.new")
         fresh.write_text(json.dumps(about | {"bytes": self._file.tell()}), encoding="utf-8")
         fresh.replace(self._about)
@@ -124,12 +123,12 @@ class OutputFile:
             pass  # there was no earlier try, or nothing that can be trusted is left of it
         return {}
 
-    def _remove(self) -> None:
-        self.partial.unlink(missing_ok=True)
-        self._about.unlink(missing_ok=True)
-
     def _unwritable(self, error: OSError) -> DataError:
         return DataError(f"{self.out}: cannot be written ({error.strerror})")
+
+
+def _hashed(line: str) -> bytes:
+    return f"{line}\n".encode()
 
 
 def this_command(context: typer.Context) -> dict[str, Any]:

@@ -1,7 +1,4 @@
-"""How a training run looks: a live bar on a terminal, plain lines elsewhere, both in train.log.
-
-And how far a file is that goes through a model line by line.
-"""
+"""How far a training run or a file is: a bar or a line on a terminal; elsewhere, and in train.log, lines."""
 
 import math
 import time
