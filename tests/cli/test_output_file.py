@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from shutil import copytree
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from glassformer.cli.lines import CHUNK
 from glassformer.cli.output_file import OutputFile
 from glassformer.cli.progress import LineProgress
-from glassformer.decoding import Translator
+from glassformer.decoding import TextEncoder, Translator
 from glassformer.errors import DataError
 from tests.cli.conftest import Cli, Ended
 from tests.support.trained import french, trained
@@ -47,18 +48,20 @@ def hidden(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.glob(".*"))
 
 
-def cut_off(monkeypatch: pytest.MonkeyPatch, calls: int) -> list[int]:
+def cut_off(
+    monkeypatch: pytest.MonkeyPatch, calls: int, kind: type = Translator, verb: str = "translate"
+) -> list[int]:
     """Ctrl-C after so many chunks; gives the sizes of those that were asked for."""
     asked: list[int] = []
-    plain = Translator.translate
+    plain = getattr(kind, verb)
 
-    def once(self: Translator, lines: Sequence[str], **options: object) -> object:
+    def once(self: object, lines: Sequence[str], **options: object) -> object:
         asked.append(len(lines))
         if len(asked) == calls + 1:
             raise KeyboardInterrupt
-        return plain(self, lines, **options)  # type: ignore[arg-type]  # handed on as they came
+        return plain(self, lines, **options)
 
-    monkeypatch.setattr(Translator, "translate", once)
+    monkeypatch.setattr(kind, verb, once)
     return asked
 
 
@@ -91,6 +94,26 @@ def test_what_a_crash_left_after_the_last_note_is_not_taken(
 
     assert "going on after 256 lines" in translate(*alternatives).err
     assert (tmp_path / "out.txt").read_text() == whole
+
+
+def test_vectors_that_were_cut_off_go_on(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, LINES)
+    ask = ("embed", "-m", trained("masked"), "-i", "in.txt", "-o", "out.npy")
+    assert cli(*ask).err == "wrote (777, 32) to out.npy\n"
+    whole = (tmp_path / "out.npy").read_bytes()
+    cut_off(monkeypatch, 2, TextEncoder, "embed")
+    cut = cli(*ask)
+
+    assert cut.code == 130 and "512 lines are done and kept" in cut.err
+    so_far = np.load(tmp_path / ".out.npy.partial", allow_pickle=False)  # is an array at any time
+    assert cli(*ask).err == "going on after 512 lines that are done\nwrote (777, 32) to out.npy\n"
+    assert (tmp_path / "out.npy").read_bytes() == whole
+    vectors = np.load(tmp_path / "out.npy", allow_pickle=False)
+    expected = TextEncoder.from_pretrained(trained("masked")).embed(LINES).numpy()
+    np.testing.assert_allclose(vectors, expected, atol=1e-6)
+    np.testing.assert_array_equal(so_far, vectors[:512])
+    write(tmp_path, [])
+    assert cli(*ask).code == 0 and np.load(tmp_path / "out.npy").shape == (0, 32)
 
 
 def _nothing(_: Path) -> tuple[object, ...]:
@@ -185,7 +208,7 @@ def test_another_model_begins_anew(
 def test_an_input_that_cannot_be_read_again_is_not_gone_on_with(tmp_path: Path) -> None:
     with OutputFile(tmp_path / "out.txt", {}) as file:  # and is left unfinished
         list(file.take_up(lambda: iter(["a"])))
-        file.add(["a"], ["A"])
+        file.add(["a"], b"A\n")
     assert hidden(tmp_path) == PARTS
 
     with OutputFile(tmp_path / "out.txt", None) as file:
@@ -195,7 +218,7 @@ def test_an_input_that_cannot_be_read_again_is_not_gone_on_with(tmp_path: Path) 
 def test_lines_of_another_job_are_never_vouched_for(tmp_path: Path) -> None:
     with OutputFile(tmp_path / "out.txt", {"alpha": 1}) as file:
         list(file.take_up(lambda: iter(["a"])))
-        file.add(["a"], ["A"])
+        file.add(["a"], b"A\n")
     with OutputFile(tmp_path / "out.txt", {"alpha": 2}) as file:  # killed before it noted anything
         file.take_up(lambda: iter(["a"]))
 
@@ -213,7 +236,7 @@ def test_what_an_earlier_try_kept_outlives_one_that_did_nothing(tmp_path: Path) 
 
     with OutputFile(tmp_path / "out.txt", {}) as file:
         list(file.take_up(lambda: iter(["a"])))
-        file.add(["a"], ["A"])
+        file.add(["a"], b"A\n")
     with pytest.raises(KeyboardInterrupt):
         look()
 
@@ -225,7 +248,7 @@ def test_two_commands_do_not_write_the_same_file(tmp_path: Path) -> None:
         first.take_up(lambda: iter(["a"]))
         with pytest.raises(DataError, match=r"out\.txt: another command is writing this file"):
             OutputFile(tmp_path / "out.txt", {}).__enter__()
-        first.add(["a"], ["A"])
+        first.add(["a"], b"A\n")
         first.finish()
 
     assert (tmp_path / "out.txt").read_text() == "A\n"

@@ -80,6 +80,8 @@ def test_texts_become_vectors(cli: Cli, tmp_path: Path) -> None:
     assert np.linalg.norm(np.array(rows[0].split(), float)) == pytest.approx(1, abs=1e-3)
     assert cosines[0, :2] == pytest.approx([1, 1], abs=1e-3) and not cosines[2].any()
     assert ended.err == "wrote (2, 32) to x.npy\n"
+    assert cli(*ask, "-o", "cosines.npy", "--similarity", "red", "old").err == "wrote (2, 2) to cosines.npy\n"
+    assert np.load(tmp_path / "cosines.npy").diagonal() == pytest.approx([1, 1])
     vectors = np.load(tmp_path / "x.npy", allow_pickle=False)
     assert vectors.shape == (2, 32) and not vectors[1].any()
     assert len(json.loads(cli(*ask, "--json", "red").out)[0]) == 32

@@ -12,13 +12,14 @@ from glassformer.cli.bench import bench
 from glassformer.cli.convert import export, import_
 from glassformer.cli.data import data_app, tokenize
 from glassformer.cli.demo import demo
+from glassformer.cli.embed import embed
 from glassformer.cli.judge import check, evaluate
 from glassformer.cli.look import explain, explore
 from glassformer.cli.machine import doctor, info
 from glassformer.cli.runs import average, plot, runs_app
 from glassformer.cli.serve import serve
 from glassformer.cli.train import init, train
-from glassformer.cli.use import classify, embed, fill, generate, score, translate
+from glassformer.cli.use import classify, fill, generate, score, translate
 from glassformer.errors import GlassformerError
 
 app = typer.Typer(

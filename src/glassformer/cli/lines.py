@@ -6,6 +6,7 @@ import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,29 +39,46 @@ def answer(
     elif out is None:
         done = 0
         for chunk in _chunks(each_line(texts, source)):
-            for result in _located(several, chunk, done + 1, _where(texts, source)):
-                show(result)
+            with _located(chunk, done + 1, _where(texts, source)):
+                for result in several(chunk, done + 1):
+                    show(result)
             sys.stdout.flush()
             done += len(chunk)
     else:
-        _into_file(texts, source, out, several, context)
+
+        def written(lines: Sequence[str], first: int) -> bytes:
+            return "".join(f"{_exported(result, out)}\n" for result in several(lines, first)).encode()
+
+        n_lines = into_file(texts, source, out, written, context)
+        say(f"wrote {n_lines:,} lines to {out}")
 
 
-def _into_file(
-    texts: list[str] | None, source: Path | None, out: Path, several: Several, context: typer.Context
-) -> None:
-    """A file is read once before, so that a line that is no text is told now and not after hours."""
+def into_file(
+    texts: list[str] | None,
+    source: Path | None,
+    out: Path,
+    written: Callable[[Sequence[str], int], bytes],
+    context: typer.Context,
+    head: Callable[[int], bytes] = lambda _: b"",
+) -> int:
+    """What ``written`` makes of every line, after a head for so many lines; gives their number.
+
+    A head is as long for few lines as for many: its place is kept until their number is known.
+
+    A file is read once before, so that a line that is no text is told now and not after hours.
+    """
     again = bool(texts) or (source is not None and source.is_file())
     total = sum(1 for _ in each_line(texts, source)) if again else None
-    with OutputFile(out, this_command(context) if again else None) as file:
+    with OutputFile(out, this_command(context) if again else None, head) as file:
         lines = file.take_up(lambda: each_line(texts, source))
         progress = LineProgress(console(), total, file.done)
         for chunk in _chunks(lines):
-            results = _located(several, chunk, file.done + 1, _where(texts, source))
-            file.add(chunk, [_exported(result, out) for result in results])
+            with _located(chunk, file.done + 1, _where(texts, source)):
+                results = written(chunk, file.done + 1)
+            file.add(chunk, results)
             progress.moved(file.done)
         file.finish()
-    say(f"wrote {file.done:,} lines to {out}")
+    return file.done
 
 
 def _where(texts: list[str] | None, source: Path | None) -> str:
@@ -107,10 +125,11 @@ def _chunks(lines: Iterable[str]) -> Iterator[list[str]]:
         yield chunk
 
 
-def _located(several: Several, chunk: Sequence[str], first: int, where: str) -> Iterator[str]:
-    """The results; a text that the model cannot take is named by its line in the file."""
+@contextmanager
+def _located(chunk: Sequence[str], first: int, where: str) -> Iterator[None]:
+    """A text that the model cannot take is named by its line in the file."""
     try:
-        yield from several(chunk, first)
+        yield
     except InputError as error:
         if not where:
             raise

@@ -1,4 +1,4 @@
-"""The file a command writes line by line: there when it is whole; a try that was cut off is gone on with.
+"""The file a command fills as it reads lines: there when it is whole; a try that was cut off is gone on with.
 
 Beside the output stand, until it is whole, its lines so far (``.NAME.partial``) and what they are
 (``.NAME.partial.json``): the command, its models, and how much of the input they answer.
@@ -22,9 +22,11 @@ from glassformer.errors import DataError
 
 
 class OutputFile:
-    """Lines on their way into a file."""
+    """Results on their way into a file, after a head for so many lines (as long for few as for many)."""
 
-    def __init__(self, out: Path, job: dict[str, Any] | None) -> None:
+    def __init__(
+        self, out: Path, job: dict[str, Any] | None, head: Callable[[int], bytes] = lambda _: b""
+    ) -> None:
         self.out = out
         self.job = job
         """What makes the lines; None where the input cannot be read a second time."""
@@ -33,6 +35,7 @@ class OutputFile:
         self.partial = out.with_name(f".{out.name}.partial")
         self._about = self.partial.with_name(f"{self.partial.name}.json")
         self._read = hashlib.sha256()
+        self._head = head
 
     def __enter__(self) -> Self:
         try:
@@ -66,23 +69,29 @@ class OutputFile:
             n_read += 1
         if kept and (kept["lines"], kept["digest"]) == (n_read, read.hexdigest()):
             self.done, self._read = n_read, read
-            self._file.seek(kept["bytes"])
+            self._file.truncate(kept["bytes"])
+            self._write_head()
             say(f"going on after {self.done:,} lines that are done")
         else:
-            self._about.unlink(missing_ok=True)  # first: it must not vouch for what follows
-            self._file.seek(0)
+            self.begin()
             unread = lines() if n_read else unread
-        self._file.truncate()
         return unread
 
-    def add(self, answered: Sequence[str], results: Sequence[str]) -> None:
-        """Results for some lines of the input, on disk when this returns."""
+    def begin(self) -> None:
+        """Forget what an earlier try left."""
+        self._about.unlink(missing_ok=True)  # first: it must not vouch for what follows
+        self._file.truncate(0)
+        self._write_head()
+
+    def add(self, answered: Sequence[str], results: bytes) -> None:
+        """What some lines of the input give, on disk when this returns."""
         try:
-            self._file.write("".join(f"{result}\n" for result in results).encode())
-            self._file.flush()
+            self._file.write(results)
             for line in answered:
                 self._read.update(_hashed(line))
             self.done += len(answered)
+            self._write_head()
+            self._file.flush()
             if self.job is not None:
                 os.fsync(self._file.fileno())
                 self._note()
@@ -92,10 +101,16 @@ class OutputFile:
     def finish(self) -> None:
         """The file is whole: it gets its name."""
         try:
+            self._file.flush()
             self.partial.replace(self.out)
         except OSError as error:
             raise self._unwritable(error) from None
         self._about.unlink(missing_ok=True)
+
+    def _write_head(self) -> None:
+        self._file.seek(0)
+        self._file.write(self._head(self.done))
+        self._file.seek(0, os.SEEK_END)
 
     def _ours_alone(self) -> bool:
         try:

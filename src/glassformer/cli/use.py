@@ -1,4 +1,4 @@
-"""The verbs that use a model: translate, generate, fill, classify, embed, score."""
+"""The verbs that turn text into text, labels or scores: translate, generate, fill, classify, score."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ import typer
 
 from glassformer.cli.data import Json
 from glassformer.cli.lines import Warnings, answer, each_line, json_line, rendered, stream_out
-from glassformer.cli.report import say, show, show_json
+from glassformer.cli.report import say, show
 from glassformer.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -255,50 +255,6 @@ def classify(
                 yield "\t".join(f"{label.name}\t{label.probability:.4f}" for label in chosen)
 
     answer(text, source, out, several, context)
-
-
-def embed(
-    text: Texts = None,
-    *,
-    model: OneModel,
-    source: Input = None,
-    out: Annotated[Path | None, typer.Option("-o", "--output", help="Write a .npy file.")] = None,
-    pool: Annotated[str | None, typer.Option(help="mean or first; unset: as the model was made.")] = None,
-    normalize: Annotated[bool, typer.Option(help="Make every vector of length 1.")] = True,
-    similarity: Annotated[
-        bool, typer.Option("--similarity", help="Print cosines between the texts.")
-    ] = False,
-    as_json: Json = False,
-) -> None:
-    """Turn each text into one vector.
-
-    glassformer embed -m runs/book-01 --similarity "a cat" "a dog" "a stone"
-    """
-    import numpy as np
-
-    from glassformer.decoding import TextEncoder
-
-    if pool not in (None, "mean", "first"):
-        raise ConfigError(f"--pool {pool}: should be mean or first")
-    encoder = TextEncoder.from_pretrained(model)
-    lines = list(each_line(text, source))
-    vectors = encoder.embed(lines, pool=pool, normalize=normalize or similarity)  # type: ignore[arg-type]  # checked
-    if similarity:
-        vectors = vectors @ vectors.T
-    if out is not None:
-        temporary = out.with_name(f".{out.name}.partial")
-        try:
-            with temporary.open("wb") as file:
-                np.save(file, vectors.numpy(), allow_pickle=False)
-            temporary.replace(out)
-        except OSError as error:
-            raise ConfigError(f"{out}: cannot be written ({error.strerror})") from None
-        say(f"wrote {tuple(vectors.shape)} to {out}")
-    elif as_json:
-        show_json(vectors.tolist())
-    else:
-        for row in vectors.tolist():
-            show(" ".join(f"{value:.4f}" for value in row))
 
 
 def score(
