@@ -3,12 +3,15 @@
 import os
 import random
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from glassformer.bulk import Job, Shards, translate_file
+from glassformer.cli import main
+from glassformer.cli.progress import LineProgress
 from glassformer.decoding import Translator
 from tests.support.make_copy_model import DIRECTORY, words
 
@@ -88,6 +91,31 @@ def test_a_job_that_was_stopped_goes_on(tmp_path: Path) -> None:
             assert path.stat().st_mtime_ns == times[path.name]
 
     assert translate_file(made, progress=watch) == len(lines)
-    assert seen == list(range(5, 11))
+    assert seen == list(range(4, 11))
     alone = [each.text for each in Translator.from_pretrained(DIRECTORY).translate(lines, beam=1)]
     assert made.output.read_text(encoding="utf-8").split("\n")[:-1] == alone
+
+
+def test_the_command_tells_how_far_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made, lines = job(tmp_path, 1_200, seed=3)
+    monkeypatch.setattr(LineProgress, "EVERY", 0.0)
+    files = ["-i", str(made.source), "-o", str(made.output)]
+    monkeypatch.setattr(
+        sys,
+        "argv",
+        ["glassformer", "translate", "-m", str(DIRECTORY), "--ray", "local", "--beam", "1", *files],
+    )
+    with pytest.raises(SystemExit) as end:
+        main()
+
+    told = capsys.readouterr().err
+    assert end.value.code == 0
+    assert [line.split(" lines")[0] for line in told.splitlines() if "a second, ETA" in line] == [
+        "0 of 1,200",
+        "500 of 1,200",
+        "1,000 of 1,200",
+        "1,200 of 1,200",
+    ]
+    assert len(made.output.read_text(encoding="utf-8").splitlines()) == len(lines)

@@ -36,11 +36,11 @@ class Job:
     """Cores of each."""
 
 
-def translate_file(job: Job, address: str = LOCAL, progress: Callable[[int], None] | None = None) -> int:
+def translate_file(job: Job, address: str = LOCAL, progress: Callable[[int], None] = lambda _: None) -> int:
     """Translate a file line by line on a Ray cluster, in order, every line once; gives the number of lines.
 
     What an earlier run of the same job has finished is not done again. ``progress`` is told the number of
-    shards that are done.
+    shards that are done, first before any is translated.
     """
     ray = _ray()
     directory = resolve_model_directory(job.model)
@@ -52,13 +52,13 @@ def translate_file(job: Job, address: str = LOCAL, progress: Callable[[int], Non
     if started:
         _connect(ray, address, job)
     try:
+        progress(done)
         missing = shards.missing()
         while window := list(islice(missing, _AT_ONCE)):
             for number, lines in _translated(ray, window, model, job):
                 shards.keep(number, lines)
                 done += 1
-                if progress is not None:
-                    progress(done)
+                progress(done)
         return shards.finish()
     finally:
         if started:
