@@ -290,6 +290,22 @@ GF_API int64_t gf_memory_sentence(const gf_model *model, const gf_options *optio
                                   int32_t limit);
 GF_API int64_t gf_memory_fixed(const gf_model *model, int32_t max_rows);
 
+/* ---- training ---------------------------------------------------------------------------------------------- */
+
+/* 1 if this processor has what gf_product needs: AVX-512. */
+GF_API int32_t gf_product_available(void);
+
+/* Runs `work` in several threads at once and waits for them, as OpenMP's GOMP_parallel does. */
+typedef void (*gf_parallel)(void (*work)(void *), void *data, unsigned threads, unsigned flags);
+
+/* C = A B, plus `bias` (n, or NULL) in each row or, where `add` is not 0, plus what is in C; float32. A is (m, k), B is
+ * (k, n); rows of what is in memory are `a_stride`, `b_stride`, `c_stride` floats apart, and `a_turned`, `b_turned` say
+ * that it is the transposed matrix that lies there. The bits of C do not depend on `threads`. GF_UNSUPPORTED without
+ * AVX-512; after GF_NO_MEMORY C is worth nothing. */
+GF_API int32_t gf_product(int64_t m, int64_t n, int64_t k, const float *a, int64_t a_stride, int32_t a_turned,
+                          const float *b, int64_t b_stride, int32_t b_turned, float *c, int64_t c_stride,
+                          const float *bias, int32_t add, int32_t threads, gf_parallel parallel);
+
 #ifdef __cplusplus
 }
 #endif

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from glassformer.nn.cache import KeysValuesCache
 from glassformer.nn.masks import causal_mask, combine
 from glassformer.nn.positions import rotate
+from glassformer.nn.products import Linear, linear
 from glassformer.nn.shapes import (
     Bias,
     Heads,
@@ -67,10 +68,10 @@ class MultiHeadAttention(nn.Module):
         self.d_k = d_k or d_model // n_heads
         self.d_v = d_v or d_model // n_heads
         self.dropout = dropout
-        self.query = nn.Linear(d_model, n_heads * self.d_k, bias)
-        self.key = nn.Linear(d_model, self.n_key_heads * self.d_k, bias)
-        self.value = nn.Linear(d_model, self.n_key_heads * self.d_v, bias)
-        self.output = nn.Linear(n_heads * self.d_v, d_model, bias)
+        self.query = Linear(d_model, n_heads * self.d_k, bias)
+        self.key = Linear(d_model, self.n_key_heads * self.d_k, bias)
+        self.value = Linear(d_model, self.n_key_heads * self.d_v, bias)
+        self.output = Linear(n_heads * self.d_v, d_model, bias)
         self.observe: Observer | None = None
 
     def forward(
@@ -123,7 +124,7 @@ class MultiHeadAttention(nn.Module):
     @staticmethod
     def _linear(x: Hidden, weight: Tensor, *parts: nn.Linear) -> tuple[Tensor, ...]:
         biases: list[Tensor] = [part.bias for part in parts if part.bias is not None]
-        joined = F.linear(x, weight, torch.cat(biases) if biases else None)
+        joined = linear(x, weight, torch.cat(biases) if biases else None)
         return torch.split(joined, [part.out_features for part in parts], dim=-1)
 
     @staticmethod

@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from glassformer.nn.dropout import Dropout
+from glassformer.nn.products import Linear
 from glassformer.nn.shapes import Hidden
 
 Activation = Literal["relu", "gelu", "gelu-tanh", "silu"]
@@ -31,9 +32,9 @@ class FeedForward(nn.Module):
     ) -> None:
         super().__init__()
         self.activation: Activation = activation
-        self.expand = nn.Linear(d_model, d_ff, bias)
-        self.gate = nn.Linear(d_model, d_ff, bias) if gated else None
-        self.contract = nn.Linear(d_ff, d_model, bias)
+        self.expand = Linear(d_model, d_ff, bias)
+        self.gate = Linear(d_model, d_ff, bias) if gated else None
+        self.contract = Linear(d_ff, d_model, bias)
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Hidden) -> Hidden:

@@ -8,10 +8,10 @@ keeps the logits of all rows, of which a vocabulary of 37,000 makes gigabytes.
 from typing import Any, NamedTuple
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from glassformer.nn.products import product
 from glassformer.nn.shapes import Rows, Targets
 
 CHUNK_ROWS = 256
@@ -62,14 +62,14 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         smoothed, nll = hidden.new_zeros(()), hidden.new_zeros(())
         for start in range(0, len(hidden), CHUNK_ROWS):
             rows = slice(start, start + CHUNK_ROWS)
-            logits = F.linear(hidden[rows], weight, bias)
+            logits = product(hidden[rows], weight.T, bias=bias)
             loss, slope = _loss_and_slope(logits, targets[rows, None], smoothing)
             smoothed += loss.smoothed
             nll += loss.nll
             if grad_hidden is not None:
-                torch.mm(slope, weight, out=grad_hidden[rows])
+                product(slope, weight, out=grad_hidden[rows])
             if grad_weight is not None:
-                grad_weight.addmm_(slope.T, hidden[rows])
+                product(slope.T, hidden[rows], out=grad_weight, add=True)
             if grad_bias is not None:
                 grad_bias += slope.sum(0)
         ctx.save_for_backward(grad_hidden, grad_weight, grad_bias)

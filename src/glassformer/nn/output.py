@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from glassformer.config import ModelConfig
 from glassformer.nn.feedforward import activate
 from glassformer.nn.norm import build_norm
+from glassformer.nn.products import Linear
 from glassformer.nn.shapes import Hidden, Logits
 
 
@@ -32,7 +33,7 @@ class GuessTransform(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.dense = nn.Linear(config.d_model, config.d_model)
+        self.dense = Linear(config.d_model, config.d_model)
         self.activation = config.activation
         self.norm = build_norm(config)
 
