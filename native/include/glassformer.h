@@ -292,19 +292,56 @@ GF_API int64_t gf_memory_fixed(const gf_model *model, int32_t max_rows);
 
 /* ---- training ---------------------------------------------------------------------------------------------- */
 
-/* 1 if this processor has what gf_product needs: AVX-512. */
-GF_API int32_t gf_product_available(void);
+/* 1 if this processor has what the functions below need: AVX-512. Without it they give GF_UNSUPPORTED. They take
+ * float32 numbers, and their bits do not depend on `threads`. After GF_NO_MEMORY the results are worth nothing. */
+GF_API int32_t gf_training_available(void);
 
-/* Runs `work` in several threads at once and waits for them, as OpenMP's GOMP_parallel does. */
+/* Runs `work` in several threads at once and waits for them, as OpenMP's GOMP_parallel does; NULL: one thread. */
 typedef void (*gf_parallel)(void (*work)(void *), void *data, unsigned threads, unsigned flags);
 
-/* C = A B, plus `bias` (n, or NULL) in each row or, where `add` is not 0, plus what is in C; float32. A is (m, k), B is
- * (k, n); rows of what is in memory are `a_stride`, `b_stride`, `c_stride` floats apart, and `a_turned`, `b_turned` say
- * that it is the transposed matrix that lies there. The bits of C do not depend on `threads`. GF_UNSUPPORTED without
- * AVX-512; after GF_NO_MEMORY C is worth nothing. */
+/* C = A B, plus `bias` (n, or NULL) in each row or, where `add` is not 0, plus what is in C. A is (m, k), B is (k, n);
+ * rows of what is in memory are `a_stride`, `b_stride`, `c_stride` floats apart, and `a_turned`, `b_turned` say that it
+ * is the transposed matrix that lies there. */
 GF_API int32_t gf_product(int64_t m, int64_t n, int64_t k, const float *a, int64_t a_stride, int32_t a_turned,
                           const float *b, int64_t b_stride, int32_t b_turned, float *c, int64_t c_stride,
                           const float *bias, int32_t add, int32_t threads, gf_parallel parallel);
+
+/* Vectors in a piece, found by text, head and position: so many floats apart. */
+typedef struct gf_heads {
+  float *data;
+  int64_t batch_stride;
+  int64_t head_stride;
+  int64_t position_stride;
+} gf_heads;
+
+typedef struct gf_attention {
+  int64_t batch;
+  int64_t heads;
+  int64_t queries;
+  int64_t keys;
+  int64_t d_k;         /* a multiple of 16, as is d_v */
+  int64_t d_v;
+  const uint8_t *seen; /* (batch, keys), 0 for keys that nobody may look at; NULL: all are seen */
+  int64_t seen_stride; /* from one text to the next; 0 where all share a row */
+  int32_t causal;      /* a query sees as many keys as it has predecessors, and its own */
+  int32_t threads;
+  gf_parallel parallel;
+} gf_attention;
+
+/* out = softmax(Q K^T / sqrt(d_k)) V. `weights` is (batch, heads, queries, keys rounded up to 16), 0 where nobody looks;
+ * a query that may look at nothing gets 0. */
+GF_API int32_t gf_attend(const gf_attention *shape, const gf_heads *q, const gf_heads *k, const gf_heads *v,
+                         float *weights, const gf_heads *out);
+/* The gradients by Q, K and V, from the one by `out` and the weights that gf_attend left. */
+GF_API int32_t gf_attend_back(const gf_attention *shape, const gf_heads *q, const gf_heads *k, const gf_heads *v,
+                              const float *weights, const gf_heads *slope, const gf_heads *for_q,
+                              const gf_heads *for_k, const gf_heads *for_v);
+
+/* Each row of logits (rows, width) becomes the gradient of its label-smoothed cross-entropy: softmax less the target,
+ * which has 1 - smoothing at targets[row] and smoothing / width everywhere. `nll` and `uniform` (rows) get the negative
+ * log-likelihoods of the target and, on average, of all tokens. */
+GF_API int32_t gf_smoothed_loss(float *logits, int64_t rows, int64_t width, const int64_t *targets, float smoothing,
+                                float *nll, float *uniform, int32_t threads, gf_parallel parallel);
 
 #ifdef __cplusplus
 }

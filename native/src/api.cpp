@@ -10,7 +10,6 @@
 #include "dispatch.h"
 #include "failure.h"
 #include "inputs.h"
-#include "large_product.h"
 #include "model.h"
 #include "results.h"
 #include "session.h"
@@ -295,28 +294,6 @@ int64_t gf_memory_fixed(const gf_model *model, int32_t max_rows) {
     bytes = Session::fixed_bytes(model->model, checked_rows(model->model, max_rows));
   });
   return bytes;
-}
-
-int32_t gf_product_available(void) {
-#if defined(__x86_64__)
-  return has_large_product();
-#else
-  return 0;
-#endif
-}
-
-int32_t gf_product(int64_t m, int64_t n, int64_t k, const float *a, int64_t a_stride, int32_t a_turned, const float *b,
-                   int64_t b_stride, int32_t b_turned, float *c, int64_t c_stride, const float *bias, int32_t add,
-                   int32_t threads, gf_parallel parallel) {
-  if (!gf_product_available()) return GF_UNSUPPORTED;
-#if defined(__x86_64__)
-  const Strided left = a_turned ? Strided{a, 1, a_stride} : Strided{a, a_stride, 1};
-  const Strided right = b_turned ? Strided{b, b_stride, 1} : Strided{b, 1, b_stride};
-  return guarded(nullptr, 0, [&] {
-    require(m >= 0 && n >= 0 && k > 0 && threads > 0, "a size is out of range");
-    large_product({m, n, k, left, right, c, c_stride, bias, add != 0}, threads, parallel);
-  });
-#endif
 }
 
 }  // extern "C"

@@ -1,12 +1,9 @@
 // Products of large float32 matrices, for training: C = A B (+ bias, or + C), on several threads.
 #pragma once
 
-#include <cstdint>
+#include "team.h"
 
 namespace gf {
-
-// Runs `work` in several threads at once and waits for them: OpenMP's GOMP_parallel.
-using Parallel = void (*)(void (*work)(void *), void *data, unsigned threads, unsigned flags);
 
 // Element (i, j) is data[i * rows_apart + j * columns_apart]; one of the two is 1.
 struct Strided {
@@ -24,11 +21,8 @@ struct LargeProduct {
   bool add;           // to what is in c
 };
 
-// Whether this processor can do it.
-bool has_large_product();
-
 // Each element is summed in one order, which depends on k alone: not on threads, nor on the other rows and columns.
-// Without `parallel` there is one thread. Throws std::bad_alloc, and c is then worth nothing.
-void large_product(const LargeProduct &product, int threads, Parallel parallel);
+// Throws std::bad_alloc, and c is then worth nothing.
+void large_product(const LargeProduct &product, const Team &team);
 
 }  // namespace gf

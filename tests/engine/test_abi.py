@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from glassformer.engine import abi
-from glassformer.nn import products
+from glassformer.nn import native
 from tests.engine.native import ROOT, builder, needs_compiler
 
 HEADER = ROOT / "native" / "include" / "glassformer.h"
@@ -19,6 +19,8 @@ STRUCTURES: dict[str, type[ctypes.Structure]] = {
     "gf_options": abi.Options,
     "gf_batch": abi.Batch,
     "gf_results": abi.Results,
+    "gf_heads": native.Heads,
+    "gf_attention": native.Attention,
 }
 
 
@@ -61,7 +63,7 @@ def test_no_field_is_missing(name: str) -> None:
 def test_every_function_is_declared() -> None:
     declared = set(re.findall(r"\b(gf_\w+)\(", re.sub(r"/\*.*?\*/", "", HEADER.read_text(), flags=re.DOTALL)))
 
-    assert declared == {*abi._STATUS, *abi._ANSWER, *products.FUNCTIONS}
+    assert declared == {*abi._STATUS, *abi._ANSWER, *native.FUNCTIONS}
 
 
 def test_numbers_are_those_of_the_header() -> None:

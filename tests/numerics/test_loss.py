@@ -14,6 +14,7 @@ from torch.utils._pytree import tree_leaves
 
 from glassformer.nn import cross_entropy, loss, projected_cross_entropy
 from tests.support.equality import assert_exact, assert_near
+from tests.support.native import needs_native
 
 SMOOTHINGS = [0.0, 0.1, 0.6]
 
@@ -185,3 +186,38 @@ def test_no_more_logits_than_a_chunk_exist_at_once() -> None:
 
     assert chunked.numbers == loss.CHUNK_ROWS * vocabulary
     assert whole.numbers == rows * vocabulary
+
+
+@needs_native
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("width", [1, 15, 16, 33, 1000])
+def test_the_librarys_loss_and_slope_are_those_of_pytorch(width: int, smoothing: float) -> None:
+    generator = torch.Generator().manual_seed(width)
+    logits = torch.randn(37, width, generator=generator) * 8
+    targets = torch.randint(0, width, (37,), generator=generator)
+
+    expected, wanted = loss._plain_loss_and_slope(logits.double(), targets, smoothing)
+    actual, slope = loss._loss_and_slope(logits.clone(), targets, smoothing)
+
+    torch.testing.assert_close(torch.stack(actual).double(), torch.stack(expected), rtol=1e-6, atol=1e-5)
+    torch.testing.assert_close(slope.double(), wanted, rtol=1e-5, atol=1e-6)
+
+
+@needs_native
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("at", [3, 20])
+def test_a_logit_that_is_not_finite_is_not_hidden(value: float, at: int) -> None:
+    logits = torch.randn(2, 21)
+    logits[0, at] = value
+    result, slope = loss._loss_and_slope(logits, torch.tensor([1, 2]), 0.0)
+
+    assert not result.smoothed.isfinite()
+    assert slope[0].isnan().all()
+    assert slope[1].isfinite().all()
+
+
+@needs_native
+@pytest.mark.parametrize("target", [-1, 21])
+def test_a_target_outside_the_vocabulary_is_refused(target: int) -> None:
+    with pytest.raises(ValueError, match="refuses"):
+        loss._loss_and_slope(torch.randn(2, 21), torch.tensor([0, target]), 0.1)

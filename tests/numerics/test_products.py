@@ -9,12 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from glassformer.nn import products
-from glassformer.nn.products import Linear, native_products, product
+from glassformer.nn import native
+from glassformer.nn.products import Linear, product
+from tests.support.native import needs_native
 
-needs_native = pytest.mark.skipif(
-    not native_products(), reason="needs the native library and a processor with AVX-512"
-)
 SIZES = st.integers(1, 70) | st.sampled_from([128, 300, 513, 1100])
 
 
@@ -22,8 +20,8 @@ SIZES = st.integers(1, 70) | st.sampled_from([128, 300, 513, 1100])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both ways, one after the other."""
     if request.param == "plain":
-        monkeypatch.setattr(products, "_native", lambda: None)
-    elif not native_products():
+        monkeypatch.setattr(native, "LIBRARY", native.LIBRARY.with_name("not-there.so"))
+    elif native.native_library() is None:
         pytest.skip("needs the native library and a processor with AVX-512")
     return str(request.param)
 
@@ -141,9 +139,9 @@ def test_the_library_stays_out_of_other_work() -> None:
     with torch.no_grad():
         assert not taken(layer(x)), "nothing to learn"
     with torch.autocast("cpu", torch.bfloat16, enabled=True):
-        assert not products._plain_floats(x, layer.weight), "autocast"
-    assert not products._plain_floats(x.double()), "float64"
-    assert not products._plain_floats(x.to("meta")), "not in memory"
+        assert native.native_for(x, layer.weight) is None, "autocast"
+    assert native.native_for(x.double()) is None, "float64"
+    assert native.native_for(x.to("meta")) is None, "not in memory"
 
 
 @needs_native
@@ -170,10 +168,30 @@ def test_sizes_that_do_not_fit_are_refused(
 
 
 def test_without_the_library_pytorch_serves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(products, "_LIBRARY", products._LIBRARY.with_name("not-there.so"))
-    products._native.cache_clear()
-    try:
-        assert not native_products()
-        torch.testing.assert_close(product(torch.eye(3), torch.ones(3, 2)), torch.ones(3, 2))
-    finally:
-        products._native.cache_clear()
+    monkeypatch.setattr(native, "LIBRARY", native.LIBRARY.with_name("not-there.so"))
+
+    assert native.native_library() is None
+    torch.testing.assert_close(product(torch.eye(3), torch.ones(3, 2)), torch.ones(3, 2))
+
+
+@needs_native
+def test_threads_that_cannot_be_put_to_work_are_left_to_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = native.native_library()
+    assert found is not None
+    monkeypatch.setattr(native, "_load", lambda _: found._replace(parallel=None))
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+
+    assert native.native_library() is None
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
+    assert native.native_library() is not None
+
+
+@needs_native
+@pytest.mark.parametrize(("status", "error"), [(3, MemoryError), (1, ValueError)])
+def test_a_status_becomes_an_error(status: int, error: type[Exception]) -> None:
+    class Library:
+        def gf_product(self) -> int:
+            return status
+
+    with pytest.raises(error, match="gf_product"):
+        native.Native(Library(), None).call("gf_product")  # type: ignore[arg-type]

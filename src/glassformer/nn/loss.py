@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from glassformer.nn.native import native_for
 from glassformer.nn.products import product
 from glassformer.nn.shapes import Rows, Targets
 
@@ -63,7 +64,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         for start in range(0, len(hidden), CHUNK_ROWS):
             rows = slice(start, start + CHUNK_ROWS)
             logits = product(hidden[rows], weight.T, bias=bias)
-            loss, slope = _loss_and_slope(logits, targets[rows, None], smoothing)
+            loss, slope = _loss_and_slope(logits, targets[rows], smoothing)
             smoothed += loss.smoothed
             nll += loss.nll
             if grad_hidden is not None:
@@ -88,6 +89,23 @@ def _loss_and_slope(logits: Tensor, targets: Tensor, smoothing: float) -> tuple[
 
     The exponentials are computed once and serve both. Overwrites the logits.
     """
+    native = native_for(logits)
+    if native is None:
+        return _plain_loss_and_slope(logits, targets, smoothing)
+    logits, targets = logits.contiguous(), targets.contiguous()
+    nll, uniform = logits.new_empty(2, len(logits)).unbind()
+    places = nll.data_ptr(), uniform.data_ptr()
+    native.call(
+        "gf_smoothed_loss",
+        *(logits.data_ptr(), *logits.shape, targets.data_ptr(), smoothing, *places),
+        *native.team(),
+    )
+    return Loss((1 - smoothing) * nll.sum() + smoothing * uniform.sum(), nll.sum()), logits
+
+
+def _plain_loss_and_slope(logits: Tensor, targets: Tensor, smoothing: float) -> tuple[Loss, Tensor]:
+    """The same by PyTorch."""
+    targets = targets[:, None]
     at_target, mean = logits.gather(-1, targets), logits.mean(-1, keepdim=True)
     highest = logits.amax(-1, keepdim=True)
     exponentials = logits.sub_(highest).exp_()
