@@ -33,7 +33,7 @@ while read -r source flags; do
   fi
 done < sources.txt
 export ASAN_OPTIONS="allocator_may_return_null=1:${ASAN_OPTIONS:-}"
-for test in test_kernels test_crew test_engine fuzz; do
+for test in test_kernels test_training test_crew test_engine fuzz; do
   # shellcheck disable=SC2086
   ${CXX:-g++} $common "tests/$test.cpp" $objects -o "$build/$test"
   if [ "$test" = fuzz ]; then "$build/fuzz" "${SEED:-1}" "$rounds"; else "$build/$test"; fi

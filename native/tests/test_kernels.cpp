@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "../src/dispatch.h"
-#include "../src/large_product.h"
 #include "../src/linear.h"
 #include "../src/trial.h"
 #include "check.h"
@@ -203,46 +202,9 @@ void test_vocabulary(const Kernels &kernels) {
   CHECK(nothing.n == 0 && nothing.sum == 0.0f);
 }
 
-#if defined(__x86_64__)
-
-// Two threads, one after the other.
-void one_by_one(void (*work)(void *), void *data, unsigned threads, unsigned) {
-  for (unsigned i = 0; i < threads; i++) work(data);
-}
-
-void test_large_product(int64_t m, int64_t n, int64_t k) {
-  for (int kind = 0; kind < 8; kind++) {
-    const bool a_turned = kind & 1, b_turned = kind & 2, add = kind & 4;
-    // Exactly as large as needed: a sanitizer sees who reads over an end.
-    std::vector<float> a(m * k), b(n * k), bias(n), c(m * n, 0.5f);
-    std::normal_distribution<float> normal;
-    for (auto *numbers : {&a, &b, &bias})
-      for (float &x : *numbers) x = normal(generator);
-    const Strided left = a_turned ? Strided{a.data(), 1, m} : Strided{a.data(), k, 1};
-    const Strided right = b_turned ? Strided{b.data(), k, 1} : Strided{b.data(), 1, n};
-    large_product({m, n, k, left, right, c.data(), n, add ? nullptr : bias.data(), add}, 2, one_by_one);
-    for (int64_t i = 0; i < m; i++)
-      for (int64_t j = 0; j < n; j++) {
-        double exact = add ? 0.5 : bias[j];
-        for (int64_t l = 0; l < k; l++)
-          exact += (double)left.data[i * left.rows_apart + l * left.columns_apart] *
-                   right.data[j * right.rows_apart + l * right.columns_apart];
-        CHECK(near(c[i * n + j], exact, 1e-4));
-      }
-  }
-}
-
-#endif
-
 }  // namespace
 
 int main() {
-#if defined(__x86_64__)
-  if (has_large_product())
-    for (int64_t m : {1, 14, 15, 61})
-      for (int64_t n : {1, 16, 33, 70})
-        for (int64_t k : {1, 16, 37, 530}) test_large_product(m, n, k);
-#endif
   for (int i = 0; i < choice_count(); i++) {
     if (!available(choice(i))) {
       std::printf("%s: not here\n", choice(i).name);
