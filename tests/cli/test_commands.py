@@ -9,6 +9,7 @@ import pytest
 
 from glassformer.cli.settings import resolve_settings
 from glassformer.config import RunConfig, load, resolve
+from glassformer.nn.native import native_library
 from tests.cli.conftest import Cli
 from tests.cli.test_bad_input import PAIR, TINY
 from tests.support.corpora import write_reversal
@@ -218,5 +219,6 @@ def test_doctor(cli: Cli) -> None:
     findings = {finding["what"]: finding["mark"] for finding in json.loads(cli("doctor", "--json").out)}
 
     assert findings["attention"] == "ok" and findings["torch"] == "ok"
+    assert findings["training"] == ("note" if native_library() is None else "ok")
     assert "| ✓ | python |" in cli("doctor", "--markdown").out
     assert " ✓ python" in cli("info").out

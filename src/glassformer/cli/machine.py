@@ -95,6 +95,7 @@ def examine() -> Iterator[Finding]:
     yield Finding("ok", "torch", str(torch.__version__))
     yield _native()
     yield _attention()
+    yield _products()
     yield Finding("ok", "threads", f"{torch.get_num_threads()} of {_cores()} cores")
     if torch.cuda.is_available():
         yield Finding("ok", "gpu", torch.cuda.get_device_name())
@@ -142,6 +143,24 @@ def _attention() -> Finding:
     difference = float((attention(q, k, v, sight) - explained_attention(q, k, v, sight)[0]).abs().max())
     mark: Mark = "ok" if difference < 1e-5 else "bad"
     return Finding(mark, "attention", f"fused = plain within {difference:.0e}")
+
+
+def _products() -> Finding:
+    """Who multiplies while training: the native library, compared with PyTorch, or PyTorch alone."""
+    import torch
+
+    from glassformer.nn.native import native_library
+    from glassformer.nn.products import product
+
+    if native_library() is None:
+        return Finding(
+            "note", "training", "by PyTorch's kernels: the native ones need AVX-512 and a compiler"
+        )
+    generator = torch.Generator().manual_seed(0)
+    a, b = torch.randn(200, 300, generator=generator), torch.randn(300, 100, generator=generator)
+    difference = float((product(a, b) - a @ b).abs().max())
+    mark: Mark = "ok" if difference < 1e-3 else "bad"
+    return Finding(mark, "training", f"native products = PyTorch's within {difference:.0e}")
 
 
 def _cores() -> int:
