@@ -8,11 +8,14 @@ For each recipe, language and seed a run is trained (or taken up where it stoppe
 validation set, and test2016 translated with a beam of 5. Two processes share what one would accumulate: an
 update has as many tokens either way. The recipe *diversified* needs a model each way first: the one of
 *glassformer* with seed 1, and a short one backwards; their minutes count too. Writes ``results.json``,
-``table.md`` and a plot of validation BLEU against minutes. *Tokenised lower-cased* is BLEU over Moses tokens,
-as Wu et al. 2021 count; beside it stands sacreBLEU of the detokenised text, lower-cased, with its signature.
+``table.md`` and a plot of validation BLEU against minutes; what ``results.json`` has of other runs stays.
+*Tokenised lower-cased* is BLEU over Moses tokens, as Wu et al. 2021 count; beside it stands sacreBLEU of the
+detokenised text, lower-cased, with its signature. Minutes depend on whose kernels multiply (``glassformer
+doctor`` says it), so the table tells and the plot shows the runs of one kind.
 """
 
 import argparse
+import json
 import shutil
 import statistics
 import subprocess
@@ -30,6 +33,7 @@ from benchmarks.recipe_runs import RECIPES, RESULTS, SHARED, Trained, prepare, t
 from glassformer.config import DecodeConfig
 from glassformer.decoding import Translator
 from glassformer.evaluation.scores import Score, text_scores, tokenized_bleu
+from glassformer.nn.native import native_library
 from glassformer.text.lines import read_lines
 from glassformer.training.plots import COLOURS
 
@@ -61,6 +65,13 @@ class Outcome:
     sacrebleu: Score
     curve: list[tuple[float, float]]
     """Minutes and validation BLEU."""
+    kernels: str = "PyTorch"
+    """Whose products and attention trained it: PyTorch's, or the native ones."""
+
+    @property
+    def kind(self) -> tuple[str, str, int, str]:
+        """What seeds of it have in common."""
+        return self.language, self.recipe, self.updates, self.kernels
 
 
 def judge(run: Path, decode: DecodeConfig, words: Path, raw: Path, language: str) -> tuple[Score, Score]:
@@ -84,16 +95,17 @@ def curve(done: Trained, before: float = 0.0) -> list[tuple[float, float]]:
 def table(outcomes: Sequence[Outcome]) -> str:
     """One row per recipe, language and length: the median over seeds, the least and the most."""
     lines = [
-        "| | recipe | updates | seeds | tokenised lower-cased BLEU | sacreBLEU, lower-cased | minutes |",
-        "|---|---|--:|--:|--:|--:|--:|",
+        "| | recipe | updates | kernels | seeds | tokenised lower-cased BLEU "
+        "| sacreBLEU, lower-cased | minutes |",
+        "|---|---|--:|---|--:|--:|--:|--:|",
     ]
-    for kind in sorted({(one.language, one.recipe, one.updates) for one in outcomes}):
-        language, recipe, updates = kind
-        rows = [one for one in outcomes if (one.language, one.recipe, one.updates) == kind]
+    for kind in sorted({one.kind for one in outcomes}):
+        language, recipe, updates, kernels = kind
+        rows = [one for one in outcomes if one.kind == kind]
         tokenised, sacre = ([getattr(one, key).value for one in rows] for key in ("tokenised", "sacrebleu"))
         minutes = statistics.median(one.minutes for one in rows)
         lines.append(
-            f"| En→{language.capitalize()} | {NAMES[recipe]} | {updates:,} | {len(rows)} | "
+            f"| En→{language.capitalize()} | {NAMES[recipe]} | {updates:,} | {kernels} | {len(rows)} | "
             f"{_spread(tokenised)} | {_spread(sacre)} | {minutes:.0f} |"
         )
     published = ", ".join(f"En→{key.capitalize()} {value}" for key, value in PUBLISHED.items())
@@ -108,7 +120,8 @@ def _spread(values: Sequence[float]) -> str:
 
 
 def draw(outcomes: Sequence[Outcome], folder: Path) -> None:
-    """Validation BLEU against minutes, one picture for all."""
+    """Validation BLEU against minutes, one picture for all that the kernels of the last one trained."""
+    outcomes = [one for one in outcomes if one.kernels == outcomes[-1].kernels]
     figure = Figure(figsize=(7, 4.4), layout="constrained")
     axes = figure.add_subplot()
     kinds = sorted({(one.language, one.recipe) for one in outcomes})
@@ -149,10 +162,21 @@ def main() -> None:
 
 
 def write(outcomes: Sequence[Outcome], folder: Path) -> None:
-    """Figures, table and picture of what is finished."""
+    """Figures, table and picture of what is finished, after what is known of other runs."""
+    measured = {(*one.kind, one.seed) for one in outcomes}
+    before = [one for one in read(folder) if (*one.kind, one.seed) not in measured]
+    outcomes = [*before, *outcomes]
     write_results(folder, {"environment": environment(), "runs": [asdict(one) for one in outcomes]})
     (folder / "table.md").write_text(table(outcomes) + "\n", encoding="utf-8")
     draw(outcomes, folder)
+
+
+def read(folder: Path) -> list[Outcome]:
+    """What ``write`` wrote."""
+    path = folder / "results.json"
+    found = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.exists() else []
+    scores = ("tokenised", "sacrebleu")
+    return [Outcome(**{**run, **{key: Score(**run[key]) for key in scores}}) for run in found]
 
 
 def _one(given: argparse.Namespace, words: Path, recipe: str, language: str, seed: int) -> Outcome:
@@ -167,9 +191,9 @@ def _one(given: argparse.Namespace, words: Path, recipe: str, language: str, see
     tokenised, sacre = judge(done.path, decode, words, given.data, language)
     minutes = before + done.minutes
     print(f"{recipe} en-{language} seed {seed}: {tokenised.value:.2f} after {minutes:.0f} minutes")
-    return Outcome(
-        recipe, language, seed, done.steps, round(minutes, 1), tokenised, sacre, curve(done, before)
-    )
+    kernels = "PyTorch" if native_library() is None else "native"
+    figures = (done.steps, round(minutes, 1), tokenised, sacre, curve(done, before), kernels)
+    return Outcome(recipe, language, seed, *figures)
 
 
 def _diverse(given: argparse.Namespace, words: Path, language: str) -> tuple[Path, float]:

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from benchmarks.multi30k import Outcome, write
+from benchmarks.multi30k import Outcome, read, write
 from glassformer.evaluation.scores import Score
 
 
@@ -21,6 +21,18 @@ def test_outcomes_are_written(tmp_path: Path) -> None:
     assert [run["tokenised"]["value"] for run in kept] == [40.0, 41.0, 43.0, 1.0]
     assert kept[0]["sacrebleu"] == {"value": 41.0, "signature": "nrefs:1"}
     table = (tmp_path / "table.md").read_text("utf-8")
-    assert "| 7,000 | 3 | 41.00 (40.00 – 43.00) | 42.00 (41.00 – 44.00) | 2 |" in table
-    assert "| 50 | 1 | 1.00 (1.00 – 1.00) |" in table  # never mixed with longer trainings
+    assert "| 7,000 | PyTorch | 3 | 41.00 (40.00 – 43.00) | 42.00 (41.00 – 44.00) | 2 |" in table
+    assert "| 50 | PyTorch | 1 | 1.00 (1.00 – 1.00) |" in table  # never mixed with longer trainings
     assert (tmp_path / "plot.png").stat().st_size and (tmp_path / "plot.svg").stat().st_size
+
+
+def test_outcomes_of_other_runs_stay(tmp_path: Path) -> None:
+    def outcome(seed: int, bleu: float, kernels: str) -> Outcome:
+        score = Score(bleu, "tok")
+        return Outcome("paper", "de", seed, 8000, 9.0, score, score, [(1.0, 2.0)], kernels)
+
+    write([outcome(1, 40.0, "PyTorch"), outcome(2, 41.0, "PyTorch")], tmp_path)
+    write([outcome(2, 42.0, "PyTorch"), outcome(2, 43.0, "native")], tmp_path)
+    kept = {(one.seed, one.kernels): one.tokenised.value for one in read(tmp_path)}
+
+    assert kept == {(1, "PyTorch"): 40.0, (2, "PyTorch"): 42.0, (2, "native"): 43.0}

@@ -153,9 +153,7 @@ def _products() -> Finding:
     from glassformer.nn.products import product
 
     if native_library() is None:
-        return Finding(
-            "note", "training", "by PyTorch's kernels: the native ones need AVX-512 and a compiler"
-        )
+        return Finding("note", "training", "by PyTorch: the native kernels need AVX-512 and a compiler")
     generator = torch.Generator().manual_seed(0)
     a, b = torch.randn(200, 300, generator=generator), torch.randn(300, 100, generator=generator)
     difference = float((product(a, b) - a @ b).abs().max())
