@@ -13,6 +13,7 @@ from glassformer import __version__
 from glassformer.checkpoint.files import write_file_atomic
 from glassformer.config import RunConfig, load, to_toml
 from glassformer.errors import CheckpointError, GlassformerError
+from glassformer.nn.native import native_library
 
 
 class RunDirectory:
@@ -85,7 +86,7 @@ class RunDirectory:
 
 
 def circumstances() -> dict[str, object]:
-    """What a rerun would want to know: command, versions, threads."""
+    """What a rerun would want to know: command, versions, threads, whose kernels."""
     return {
         "command": ["glassformer", *sys.argv[1:]],
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -94,4 +95,5 @@ def circumstances() -> dict[str, object]:
         "python": platform.python_version(),
         "machine": platform.machine(),
         "threads": torch.get_num_threads(),
+        "kernels": "PyTorch" if native_library() is None else "native",
     }
