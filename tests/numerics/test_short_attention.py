@@ -140,6 +140,10 @@ def test_it_declines_what_it_was_not_made_for() -> None:
     assert declines(*(heads_of(2, 4, 6, 12, seed) for seed in range(3))), "no whole vectors"
     assert declines(q.double(), k.double(), v.double())
     assert declines(q, k, v, torch.ones(2, 1, 6, 6, dtype=torch.bool)), "a mask for each query"
+    assert declines(q, k, v, torch.ones(2, 1, 1, 1, dtype=torch.bool)), "a mask that is shorter than the keys"
+    assert declines(q, k, v, torch.ones(2, 1, 1, 6)), "a mask of numbers"
+    assert declines(q, k[:1], v[:1]), "keys that texts share"
+    assert short_attention(q[:, :, :3], k, v, None, causal=True) is None, "earlier keys"
     assert declines(q.detach(), k.detach(), v.detach()), "nothing to learn"
     with torch.no_grad():
         assert declines(q, k, v)

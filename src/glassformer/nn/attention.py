@@ -139,7 +139,7 @@ def attention(q: Queries, k: Keys, v: Values, sight: Sight = EVERYWHERE, dropout
     While training on short texts, by our own.
     """
     mask, causal = sight.mask, sight.causal and q.size(-2) > 1
-    if sight.bias is None and not dropout and (not causal or q.size(-2) == k.size(-2)):
+    if sight.bias is None and not dropout:
         heads = short_attention(q, k, v, mask, causal=causal)
         if heads is not None:
             return heads

@@ -21,11 +21,16 @@ _LANES = 16
 
 def short_attention(q: Queries, k: Keys, v: Values, mask: Mask | None, *, causal: bool) -> Tensor | None:
     """softmax(QKᵀ/√d_k + mask) V, or None where PyTorch must do it."""
-    fits = (
-        k.size(2) <= MOST_KEYS
-        and q.size(1) == k.size(1)
+    batch, keys = len(q), k.size(2)
+    per_key = ((batch, 1, 1, keys), (1, 1, 1, keys))
+    fits = (  # the library believes what it is told of sizes
+        keys <= MOST_KEYS
+        and q.shape[:2] == k.shape[:2]
+        and k.shape[:3] == v.shape[:3]
+        and q.size(3) == k.size(3)
         and q.size(3) % _LANES == v.size(3) % _LANES == 0
-        and (mask is None or (mask.dtype == torch.bool and mask.shape[1:3] == (1, 1)))
+        and (mask is None or (mask.dtype == torch.bool and mask.shape in per_key))
+        and (not causal or q.size(2) == keys)
     )
     if not fits or not q.numel() or not k.numel() or native_for_learning(q, k, v) is None:
         return None
