@@ -15,7 +15,7 @@ from glassformer.nn.native import Attention, Heads, native_for_learning, native_
 from glassformer.nn.shapes import Keys, Mask, Queries, Values
 
 MOST_KEYS = 128
-"""With more, weights take memory and PyTorch's kernel comes into its own."""
+"""With more, the weights that are kept would take more memory than all other activations."""
 _LANES = 16
 
 
