@@ -13,9 +13,9 @@ namespace {
 
 constexpr int kLanes = 16;
 constexpr int kTileRows = 14, kTileColumns = 2 * kLanes;  // 28 of the 32 registers hold sums
-constexpr int64_t kDepth = 512;                           // of k, packed at once
-constexpr int64_t kRows = 20 * kTileRows;                 // of A: 560 kB
-constexpr int64_t kColumns = 64 * kTileColumns;           // of B: 4 MB
+constexpr int64_t kDepth = 256;                           // of k, packed at once; with more, longer sums lose digits
+constexpr int64_t kRows = 20 * kTileRows;                 // of A: 280 kB
+constexpr int64_t kColumns = 64 * kTileColumns;           // of B: 2 MB
 
 thread_local Scratch room_for_a, room_for_b;
 
