@@ -33,7 +33,6 @@ from benchmarks.recipe_runs import RECIPES, RESULTS, SHARED, Trained, prepare, t
 from glassformer.config import DecodeConfig
 from glassformer.decoding import Translator
 from glassformer.evaluation.scores import Score, text_scores, tokenized_bleu
-from glassformer.nn.native import native_library
 from glassformer.text.lines import read_lines
 from glassformer.training.plots import COLOURS
 
@@ -191,8 +190,7 @@ def _one(given: argparse.Namespace, words: Path, recipe: str, language: str, see
     tokenised, sacre = judge(done.path, decode, words, given.data, language)
     minutes = before + done.minutes
     print(f"{recipe} en-{language} seed {seed}: {tokenised.value:.2f} after {minutes:.0f} minutes")
-    kernels = "PyTorch" if native_library() is None else "native"
-    figures = (done.steps, round(minutes, 1), tokenised, sacre, curve(done, before), kernels)
+    figures = (done.steps, round(minutes, 1), tokenised, sacre, curve(done, before), done.kernels)
     return Outcome(recipe, language, seed, *figures)
 
 

@@ -26,6 +26,8 @@ class Trained(NamedTuple):
     """Of training and validating; what was lost by stopping is not in it."""
     steps: int
     metrics: list[Line]
+    kernels: str
+    """Whose products and attention trained it: PyTorch's, or the native ones."""
 
     @property
     def validations(self) -> list[Line]:
@@ -50,7 +52,8 @@ def train(
     elif _info(path)["status"] != "finished":
         _glassformer("train", "--resume", str(path), processes=processes)
     info = _info(path)
-    return Trained(path, float(info["seconds"]) / 60, int(info["step"]), read_metrics(path / "metrics.jsonl"))
+    minutes, kernels = float(info["seconds"]) / 60, str(info.get("kernels", "PyTorch"))
+    return Trained(path, minutes, int(info["step"]), read_metrics(path / "metrics.jsonl"), kernels)
 
 
 def _info(run: Path) -> dict[str, float | str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.engine import abi
+from glassformer.engine import abi, library
 from glassformer.nn import native
 from tests.engine.native import ROOT, builder, needs_compiler
 
@@ -58,6 +58,10 @@ def test_no_field_is_missing(name: str) -> None:
     declared = re.findall(r"(\w+)(?:\[\d+\])?;", code)
 
     assert fields(STRUCTURES[name]) == declared
+
+
+def test_training_and_translating_open_the_same_library() -> None:
+    assert native.LIBRARY == library.LIBRARY
 
 
 def test_every_function_is_declared() -> None:

@@ -167,6 +167,12 @@ def test_sizes_that_do_not_fit_are_refused(
         product(torch.ones(6, 4), torch.ones(b), bias=None if bias is None else torch.ones(bias), out=place)
 
 
+@needs_native
+def test_a_bias_of_another_type_is_pytorchs_to_refuse() -> None:
+    with pytest.raises(RuntimeError, match="dtype"):
+        product(torch.ones(6, 4), torch.ones(4, 3), bias=torch.ones(3, dtype=torch.float64))
+
+
 def test_without_the_library_pytorch_serves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "LIBRARY", native.LIBRARY.with_name("not-there.so"))
 

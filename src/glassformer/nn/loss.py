@@ -90,7 +90,7 @@ def _loss_and_slope(logits: Tensor, targets: Tensor, smoothing: float) -> tuple[
     The exponentials are computed once and serve both. Overwrites the logits.
     """
     native = native_for(logits)
-    if native is None:
+    if native is None or targets.dtype != torch.int64:
         return _plain_loss_and_slope(logits, targets, smoothing)
     logits, targets = logits.contiguous(), targets.contiguous()
     nll, uniform = logits.new_empty(2, len(logits)).unbind()

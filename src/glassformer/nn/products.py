@@ -37,7 +37,8 @@ def product(
     a: Tensor, b: Tensor, *, bias: Tensor | None = None, out: Tensor | None = None, add: bool = False
 ) -> Tensor:
     """``a @ b`` of two matrices, plus ``bias`` in each row or, with ``add``, plus what is in ``out``."""
-    native = native_for(a, b) if a.numel() and b.numel() else None
+    given = [one for one in (a, b, bias, out) if one is not None]
+    native = native_for(*given) if a.numel() and b.numel() else None
     if native is None:
         if out is not None and add:
             return out.addmm_(a, b)
