@@ -6,8 +6,8 @@
 
 For each recipe, language and seed a run is trained (or taken up where it stopped), its weights chosen on the
 validation set, and test2016 translated with a beam of 5. Two processes share what one would accumulate: an
-update has as many tokens either way. The recipe *diversified* needs a model each way first: the one of
-*glassformer* with seed 1, and a short one backwards; their minutes count too. Writes ``results.json``,
+update has as many tokens either way. The recipe *diversified* needs models that write first, two each way, by
+*glassformer* with fewer updates; their minutes count too. Writes ``results.json``,
 ``table.md`` and a plot of validation BLEU against minutes; what ``results.json`` has of other runs stays.
 *Tokenised lower-cased* is BLEU over Moses tokens, as Wu et al. 2021 count; beside it stands sacreBLEU of the
 detokenised text, lower-cased, with its signature. Minutes depend on whose kernels multiply (``glassformer
@@ -43,8 +43,9 @@ NAMES = {
     "diversified": "recipes/multi30k/diversified.toml",
     "paper": "recipe of Wu et al. 2021",
 }
-BACKWARD_UPDATES = 2000
-"""Of the model from which *diversified* gets its second sources."""
+WRITERS = {"forward": (1, 2), "backward": (1, 2)}
+"""Seeds of the models from which *diversified* gets its other targets and its other sources."""
+WRITER_UPDATES = 3000
 TEST = "test_2016_flickr"
 TOKENIZER = "tokenizer.json"
 MICRO_BATCHES = 2
@@ -66,11 +67,13 @@ class Outcome:
     """Minutes and validation BLEU."""
     kernels: str = "PyTorch"
     """Whose products and attention trained it: PyTorch's, or the native ones."""
+    writers: int = 0
+    """How many models wrote a part of the text that it learned from."""
 
     @property
-    def kind(self) -> tuple[str, str, int, str]:
+    def kind(self) -> tuple[str, str, int, int, str]:
         """What seeds of it have in common."""
-        return self.language, self.recipe, self.updates, self.kernels
+        return self.language, self.recipe, self.writers, self.updates, self.kernels
 
 
 def judge(run: Path, decode: DecodeConfig, words: Path, raw: Path, language: str) -> tuple[Score, Score]:
@@ -94,18 +97,18 @@ def curve(done: Trained, before: float = 0.0) -> list[tuple[float, float]]:
 def table(outcomes: Sequence[Outcome]) -> str:
     """One row per recipe, language and length: the median over seeds, the least and the most."""
     lines = [
-        "| | recipe | updates | kernels | seeds | tokenised lower-cased BLEU "
+        "| | recipe | models that wrote text | updates | kernels | seeds | tokenised lower-cased BLEU "
         "| sacreBLEU, lower-cased | minutes |",
-        "|---|---|--:|---|--:|--:|--:|--:|",
+        "|---|---|--:|--:|---|--:|--:|--:|--:|",
     ]
     for kind in sorted({one.kind for one in outcomes}):
-        language, recipe, updates, kernels = kind
+        language, recipe, writers, updates, kernels = kind
         rows = [one for one in outcomes if one.kind == kind]
         tokenised, sacre = ([getattr(one, key).value for one in rows] for key in ("tokenised", "sacrebleu"))
         minutes = statistics.median(one.minutes for one in rows)
         lines.append(
-            f"| En→{language.capitalize()} | {NAMES[recipe]} | {updates:,} | {kernels} | {len(rows)} | "
-            f"{_spread(tokenised)} | {_spread(sacre)} | {minutes:.0f} |"
+            f"| En→{language.capitalize()} | {NAMES[recipe]} | {writers} | {updates:,} | {kernels} "
+            f"| {len(rows)} | {_spread(tokenised)} | {_spread(sacre)} | {minutes:.0f} |"
         )
     published = ", ".join(f"En→{key.capitalize()} {value}" for key, value in PUBLISHED.items())
     signatures = sorted({one.sacrebleu.signature for one in outcomes})
@@ -123,12 +126,15 @@ def draw(outcomes: Sequence[Outcome], folder: Path) -> None:
     outcomes = [one for one in outcomes if one.kernels == outcomes[-1].kernels]
     figure = Figure(figsize=(7, 4.4), layout="constrained")
     axes = figure.add_subplot()
-    kinds = sorted({(one.language, one.recipe) for one in outcomes})
+    kinds = sorted({one.kind for one in outcomes})
     for one in outcomes:
-        index = kinds.index((one.language, one.recipe))
-        first = one is next(o for o in outcomes if (o.language, o.recipe) == kinds[index])
-        label = f"En→{one.language.capitalize()}, {NAMES[one.recipe]}" if first else None
-        axes.plot(*zip(*one.curve, strict=True), color=COLOURS[index], label=label, linewidth=1.2)
+        index = kinds.index(one.kind)
+        first = one is next(other for other in outcomes if other.kind == one.kind)
+        label = f"En→{one.language.capitalize()}, {NAMES[one.recipe]}, {one.updates:,} updates"
+        label += f", text by {one.writers} models" if one.writers else ""
+        axes.plot(
+            *zip(*one.curve, strict=True), color=COLOURS[index], label=label if first else None, linewidth=1.2
+        )
     axes.set_xlabel("minutes of training")
     axes.set_ylabel("BLEU on the validation set")
     axes.grid(visible=True, alpha=0.3)
@@ -181,36 +187,43 @@ def read(folder: Path) -> list[Outcome]:
 def _one(given: argparse.Namespace, words: Path, recipe: str, language: str, seed: int) -> Outcome:
     config = RECIPES / "multi30k" / f"{recipe}.toml"
     decode = DecodeConfig.model_validate(tomllib.loads(config.read_text(encoding="utf-8"))["decode"])
-    settings, before = _settings(given, words, words, ("en", language)), 0.0
+    settings, writers = _settings(given, words, words, ("en", language)), list[Trained]()
     if recipe == "diversified":
-        text, before = _diverse(given, words, language)
+        text, writers = _diverse(given, words, language)
         settings = _settings(given, text, words, ("en", language)) | {"tokenizer.path": text / TOKENIZER}
     settings["train.seed"] = seed
     done = train(config, given.runs, f"{recipe}-{language}-{seed}", settings, processes=given.processes)
     tokenised, sacre = judge(done.path, decode, words, given.data, language)
+    before = sum(one.minutes for one in writers)
     minutes = before + done.minutes
     print(f"{recipe} en-{language} seed {seed}: {tokenised.value:.2f} after {minutes:.0f} minutes")
     figures = (done.steps, round(minutes, 1), tokenised, sacre, curve(done, before), done.kernels)
-    return Outcome(recipe, language, seed, *figures)
+    return Outcome(recipe, language, seed, *figures, len(writers))
 
 
-def _diverse(given: argparse.Namespace, words: Path, language: str) -> tuple[Path, float]:
-    """The text of *diversified*, and the minutes of the two models that wrote parts of it."""
-    config = RECIPES / "multi30k" / "glassformer.toml"
-    there, back = ("en", language), (language, "en")
-    forward = _settings(given, words, words, there) | {"train.seed": 1}
-    short = _settings(given, words, words, back) | {"train.seed": 1, "train.steps": BACKWARD_UPDATES}
-    models = [
-        train(config, given.runs, f"glassformer-{language}-1", forward, processes=given.processes),
-        train(config, given.runs, f"backward-{language}", short, processes=given.processes),
-    ]
+def _diverse(given: argparse.Namespace, words: Path, language: str) -> tuple[Path, list[Trained]]:
+    """The text of *diversified*, and the models that wrote parts of it."""
+    models = {way: [writer(given, words, language, way, seed) for seed in WRITERS[way]] for way in WRITERS}
     folder = (given.runs / f"diverse-{language}").absolute()
     if not (folder / TOKENIZER).exists():  # which comes last
+        ways = [str(word) for way in WRITERS for word in (f"--{way}", *(one.path for one in models[way]))]
         script = RECIPES / "multi30k" / "diversify.py"
-        paths = [one.path for one in models]
-        subprocess.run([sys.executable, script, words, language, *paths, folder], check=True)
-        shutil.copyfile(models[0].path / TOKENIZER, folder / TOKENIZER)
-    return folder, sum(one.minutes for one in models)
+        subprocess.run([sys.executable, script, words, language, folder, *ways], check=True)
+        shutil.copyfile(models["forward"][0].path / TOKENIZER, folder / TOKENIZER)
+    return folder, [one for way in WRITERS for one in models[way]]
+
+
+def writer(given: argparse.Namespace, words: Path, language: str, way: str, seed: int) -> Trained:
+    """A model that writes a part of the text of *diversified*."""
+    pair = ("en", language) if way == "forward" else (language, "en")
+    settings = {"train.seed": seed, "train.steps": WRITER_UPDATES}
+    return train(
+        RECIPES / "multi30k" / "glassformer.toml",
+        given.runs,
+        f"{way}-{language}-{seed}",
+        _settings(given, words, words, pair) | settings,
+        processes=given.processes,
+    )
 
 
 def _settings(

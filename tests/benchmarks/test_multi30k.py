@@ -21,7 +21,7 @@ def test_outcomes_are_written(tmp_path: Path) -> None:
     assert [run["tokenised"]["value"] for run in kept] == [40.0, 41.0, 43.0, 1.0]
     assert kept[0]["sacrebleu"] == {"value": 41.0, "signature": "nrefs:1"}
     table = (tmp_path / "table.md").read_text("utf-8")
-    assert "| 7,000 | PyTorch | 3 | 41.00 (40.00 – 43.00) | 42.00 (41.00 – 44.00) | 2 |" in table
+    assert "| 0 | 7,000 | PyTorch | 3 | 41.00 (40.00 – 43.00) | 42.00 (41.00 – 44.00) | 2 |" in table
     assert "| 50 | PyTorch | 1 | 1.00 (1.00 – 1.00) |" in table  # never mixed with longer trainings
     assert (tmp_path / "plot.png").stat().st_size and (tmp_path / "plot.svg").stat().st_size
 
