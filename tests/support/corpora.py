@@ -52,3 +52,15 @@ def tiny_run(folder: Path, **train: object) -> RunConfig:
         "decode": {"beam": 2},
     }
     return resolve(tables, "test")
+
+
+def stateful_run(folder: Path, **train: object) -> RunConfig:
+    """A run with everything that draws random numbers or keeps state, large enough for the native kernels."""
+    settings = {"batch_tokens": 400, "accumulate": 3, "ema": 0.9, "average_last": 2}
+    config = tiny_run(folder, **(settings | train))
+    return config.model_copy(
+        update={
+            "tokenizer": config.tokenizer.model_copy(update={"dropout": 0.1}),
+            "model": config.model.model_copy(update={"d_model": 32}),
+        }
+    )

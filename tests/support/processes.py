@@ -11,23 +11,15 @@ from pathlib import Path
 
 from glassformer.config import to_toml
 from glassformer.training import RunDirectory
-from tests.support.corpora import tiny_run
+from tests.support.corpora import stateful_run
 
 STEPS = 40
 
 
 def write_config(folder: Path, *, steps: int = STEPS, **train: object) -> Path:
     """Settings of a run with everything that keeps state, and a validation or a save every few steps."""
-    settings = {
-        "accumulate": 3,
-        "ema": 0.9,
-        "average_last": 2,
-        "validate_every": 10,
-        "save_every": 3,
-        "keep_last": 3,
-    }
-    config = tiny_run(folder, steps=steps, **(settings | train))
-    config = config.model_copy(update={"tokenizer": config.tokenizer.model_copy(update={"dropout": 0.1})})
+    settings = {"validate_every": 10, "save_every": 3, "keep_last": 3}
+    config = stateful_run(folder, steps=steps, **(settings | train))
     path = folder / "glassformer.toml"
     path.write_text(to_toml(config), encoding="utf-8")
     return path

@@ -9,18 +9,12 @@ import pytest
 import torch
 
 from glassformer.checkpoint import CheckpointStore
-from glassformer.config import RunConfig
 from glassformer.errors import CheckpointError, Interrupted
+from glassformer.nn.native import FUNCTIONS, Native
 from glassformer.training import RunDirectory, read_metrics, validation
-from tests.support.corpora import tiny_run
+from tests.support.corpora import stateful_run
+from tests.support.native import needs_native
 from tests.support.runs import Telling, differences, figures, resume, signal_at, train
-
-
-def config_in(folder: Path, **train: object) -> RunConfig:
-    """Everything that draws random numbers or keeps state at once."""
-    settings = {"accumulate": 3, "ema": 0.9, "label_smoothing": 0.1, "average_last": 2}
-    config = tiny_run(folder, **(settings | train))
-    return config.model_copy(update={"tokenizer": config.tokenizer.model_copy(update={"dropout": 0.1})})
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +23,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
     folder = tmp_path_factory.mktemp("whole")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("glassformer.training.trainer.draw_run", lambda *_: None)
-        return train(config_in(folder), folder / "runs")
+        return train(stateful_run(folder), folder / "runs")
 
 
 def interrupted(whole: RunDirectory, folder: Path, *moments: tuple[str, int]) -> RunDirectory:
@@ -165,8 +159,8 @@ def test_resume_goes_back_to_the_last_checkpoint_that_is_whole(whole: RunDirecto
 
 
 def test_more_steps_than_at_first(tmp_path: Path) -> None:
-    longer = train(config_in(tmp_path, steps=12), tmp_path / "a")
-    run = train(config_in(tmp_path, steps=8), tmp_path / "b")
+    longer = train(stateful_run(tmp_path, steps=12), tmp_path / "a")
+    run = train(stateful_run(tmp_path, steps=8), tmp_path / "b")
     resume(run, overrides={"train": {"steps": 12}})
 
     assert run.settings().train.steps == 12
@@ -177,7 +171,7 @@ def test_more_steps_than_at_first(tmp_path: Path) -> None:
 
 
 def test_another_corpus_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
-    run = train(config_in(tmp_path, steps=4), tmp_path / "runs")
+    run = train(stateful_run(tmp_path, steps=4), tmp_path / "runs")
     before = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
     corpus = Path(str(run.settings().data.train.src))
     corpus.write_text(corpus.read_text().replace("red", "blue"))
@@ -190,3 +184,19 @@ def test_another_corpus_is_refused_and_nothing_is_written(tmp_path: Path) -> Non
         resume(run)
 
     assert {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()} == before
+
+
+@needs_native
+def test_what_is_stopped_here_was_trained_by_every_native_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called, call = set[str](), Native.call
+
+    def noted(native: Native, name: str, *arguments: object) -> None:
+        called.add(name)
+        call(native, name, *arguments)
+
+    monkeypatch.setattr(Native, "call", noted)
+    train(stateful_run(tmp_path, steps=1), tmp_path / "runs")
+
+    assert called == FUNCTIONS.keys() - {"gf_training_available"}
