@@ -56,11 +56,14 @@ def train(config: RunConfig, folder: Path, progress: Progress | None = None, **o
 
 
 def resume(
-    run: RunDirectory, progress: Progress | None = None, overrides: Mapping[str, Any] | None = None
+    run: RunDirectory,
+    progress: Progress | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    notice: Callable[[str], None] = lambda _: None,
 ) -> RunDirectory:
     """Go on with a run."""
     shown = contextlib.nullcontext(progress or Silent())
-    return resume_run(run, overrides or {}, progress=lambda _: shown)
+    return resume_run(run, overrides or {}, notice=notice, progress=lambda _: shown)
 
 
 def figures(run: RunDirectory) -> list[tuple[str, int, dict[str, object]]]:

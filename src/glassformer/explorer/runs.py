@@ -24,7 +24,7 @@ from glassformer.training import RunDirectory
 MODEL = "model"
 _WEIGHTS = "model.safetensors"
 _ENDED = ("finished", "interrupted", "stopped", "failed", "diverged")
-_OWN = ("command", "started", "machine", "threads", "status", "data", "processes")
+_OWN = ("command", "started", "machine", "vectors", "threads", "status", "data", "processes")
 
 
 @dataclass(frozen=True, slots=True)

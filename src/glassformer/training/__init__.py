@@ -5,7 +5,7 @@ from glassformer.training.events import LineFile, Progress, Sample, Several, Sil
 from glassformer.training.launch import spawn
 from glassformer.training.plots import draw_run, draw_runs
 from glassformer.training.precision import bfloat16_works
-from glassformer.training.run import RunDirectory, circumstances
+from glassformer.training.run import RunDirectory, circumstances, moved
 from glassformer.training.step import Update, update
 from glassformer.training.tracking import TensorBoard
 from glassformer.training.trainer import Job, Trainer
@@ -30,6 +30,7 @@ __all__ = [
     "circumstances",
     "draw_run",
     "draw_runs",
+    "moved",
     "read_metrics",
     "spawn",
     "update",

@@ -85,8 +85,12 @@ class RunDirectory:
         write_file_atomic(self.info, (text + "\n").encode())
 
 
+_OTHER_BITS = ("torch", "machine", "vectors", "kernels")
+"""Circumstances that settle in which order numbers are added."""
+
+
 def circumstances() -> dict[str, object]:
-    """What a rerun would want to know: command, versions, threads, whose kernels."""
+    """What a rerun would want to know: command, versions, processor, threads, whose kernels."""
     return {
         "command": ["glassformer", *sys.argv[1:]],
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -94,6 +98,17 @@ def circumstances() -> dict[str, object]:
         "torch": str(torch.__version__),
         "python": platform.python_version(),
         "machine": platform.machine(),
+        "vectors": torch.backends.cpu.get_cpu_capability(),
         "threads": torch.get_num_threads(),
         "kernels": "PyTorch" if native_library() is None else "native",
     }
+
+
+def moved(info: Mapping[str, object]) -> str | None:
+    """Why a run that began as its run.json says cannot go on bit by bit here; None where it can."""
+    now = circumstances()
+    changed = [key for key in _OTHER_BITS if key in info and info[key] != now[key]]
+    if not changed:
+        return None
+    before, here = (", ".join(f"{key} {values[key]}" for key in changed) for values in (info, now))
+    return f"this run began with {before}; here it is {here}: it goes on where it stopped, but not bit by bit"

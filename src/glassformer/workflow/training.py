@@ -12,7 +12,7 @@ from glassformer.data import Batch, Batches, BatchStream
 from glassformer.errors import CheckpointError, Interrupted
 from glassformer.nn import Transformer
 from glassformer.text import Tokenizer
-from glassformer.training import Job, Progress, RunDirectory, Silent, Trainer, Workers, circumstances
+from glassformer.training import Job, Progress, RunDirectory, Silent, Trainer, Workers, circumstances, moved
 from glassformer.training.precision import check_precision
 from glassformer.workflow.card import model_card
 from glassformer.workflow.companions import Companions
@@ -60,6 +60,9 @@ def resume_run(
     config = resumable(run.settings(), overrides, run.path)
     workers = Workers.join()
     try:
+        elsewhere = moved(run.read_info())
+        if elsewhere is not None:
+            notice(elsewhere)
         tokenizer = Tokenizer.load(run.tokenizer)
         prepared = _prepare_together(config, run.path.parent, tokenizer, notice, workers)
         begun = bool(CheckpointStore(run.checkpoints).steps())

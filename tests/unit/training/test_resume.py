@@ -1,5 +1,6 @@
 """A resumed run is the run that was never stopped, bit for bit."""
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -184,6 +185,31 @@ def test_another_corpus_is_refused_and_nothing_is_written(tmp_path: Path) -> Non
         resume(run)
 
     assert {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()} == before
+
+
+def test_a_run_that_came_from_another_machine_says_so(tmp_path: Path) -> None:
+    run = train(stateful_run(tmp_path, steps=1), tmp_path / "runs")
+    here = run.read_info()
+    run.note({"torch": "1.0", "kernels": "abacus"})
+    told = list[str]()
+    resume(run, notice=told.append)
+
+    assert told[0] == (
+        "this run began with torch 1.0, kernels abacus; "
+        f"here it is torch {here['torch']}, kernels {here['kernels']}: "
+        "it goes on where it stopped, but not bit by bit"
+    )
+
+
+def test_a_run_of_this_machine_goes_on_without_a_word_of_it(tmp_path: Path) -> None:
+    run = train(stateful_run(tmp_path, steps=1), tmp_path / "runs")
+    info = json.loads(run.info.read_text())
+    del info["vectors"]  # as versions before wrote it
+    run.info.write_text(json.dumps(info))
+    told = list[str]()
+    resume(run, notice=told.append)
+
+    assert told and not any("began with" in line for line in told)
 
 
 @needs_native
