@@ -1,9 +1,15 @@
 """What a run of an hour came to is written down, whatever else is still to come."""
 
+import argparse
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
-from benchmarks.multi30k import Outcome, read, write
+import pytest
+
+from benchmarks import multi30k
+from benchmarks.multi30k import TOKENIZER, Outcome, read, trained, write
+from benchmarks.recipe_runs import Trained
 from glassformer.evaluation.scores import Score
 
 
@@ -36,3 +42,45 @@ def test_outcomes_of_other_runs_stay(tmp_path: Path) -> None:
     kept = {(one.seed, one.kernels): one.tokenised.value for one in read(tmp_path)}
 
     assert kept == {(1, "PyTorch"): 40.0, (2, "PyTorch"): 42.0, (2, "native"): 43.0}
+
+
+def test_every_recipe_learns_from_its_own_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    learned, written = dict[str, Mapping[str, object]](), list[list[str]]()
+
+    def train(
+        _config: Path, runs: Path, name: str, settings: Mapping[str, object], *, processes: int
+    ) -> Trained:
+        assert processes == 2
+        learned[name] = settings
+        (runs / name).mkdir(exist_ok=True)
+        (runs / name / TOKENIZER).write_text(name)
+        return Trained(runs / name, 1.0, 1, [], "native")
+
+    def run(command: list[object], *, check: bool) -> None:
+        assert check
+        *_, language, folder, way, first, second = [str(word) for word in command[:8]]
+        assert (language, way, Path(first).parent) == ("de", "--forward", tmp_path)
+        Path(folder).mkdir()
+        written.append([Path(folder).name, Path(first).name, Path(second).name])
+
+    monkeypatch.setattr(multi30k, "train", train)
+    monkeypatch.setattr("benchmarks.multi30k.subprocess.run", run)
+    given = argparse.Namespace(runs=tmp_path, processes=2)
+    words = tmp_path / "words"
+    writers = {
+        recipe: [one.path.name for one in trained(given, words, recipe, "de", 3)[1]]
+        for recipe in ("paper", "diversified", "rewritten")
+    }
+
+    first = ["forward-de-1", "forward-de-2", "backward-de-1", "backward-de-2"]
+    assert writers == {"paper": [], "diversified": first, "rewritten": [*first, "diversified-de-2"]}
+    assert written == [
+        ["text-diversified-de", "forward-de-1", "forward-de-2"],
+        ["text-rewritten-de", "diversified-de-2", "--backward"],
+    ]
+    texts = {name: str(settings["data.train.src"]) for name, settings in learned.items()}
+    assert texts["paper-de-3"] == texts["forward-de-1"] == str(words / "train.en")
+    assert texts["backward-de-2"] == str(words / "train.de")
+    assert texts["diversified-de-2"] == str(tmp_path / "text-diversified-de" / "train.en")
+    assert texts["rewritten-de-3"] == str(tmp_path / "text-rewritten-de" / "train.en")
+    assert all(str(settings["data.valid.src"]).startswith(str(words)) for settings in learned.values())
