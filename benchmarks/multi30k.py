@@ -1,15 +1,14 @@
 """Translation quality on Multi30k, in the way the papers count, and how many minutes it takes.
 
-    python -m benchmarks.multi30k [--languages de fr] [--recipes glassformer diversified rewritten paper]
+    python -m benchmarks.multi30k [--languages de fr] [--recipes glassformer diversified four-writers paper]
                                   [--seeds 1 2 3] [--data FOLDER] [--runs FOLDER] [--out FOLDER]
                                   [--processes 2]
 
 For each recipe, language and seed a run is trained (or taken up where it stopped), its weights chosen on the
 validation set, and test2016 translated with a beam of 5. Two processes share what one would accumulate: an
-update has as many tokens either way. The recipe *diversified* needs models that write first, two each way, by
-*glassformer* with fewer updates; *rewritten* is the same once more, with the targets that a model of
-*diversified* wrote. The minutes of all writers count. Writes ``results.json``, ``table.md`` and a plot of
-validation BLEU against minutes; what ``results.json`` has of other runs stays.
+update has as many tokens either way. For *diversified* and *four-writers* models of *glassformer* write text
+first; their minutes count too. Writes ``results.json``, ``table.md`` and a plot of validation BLEU against
+minutes; what ``results.json`` has of other runs stays.
 *Tokenised lower-cased* is BLEU over Moses tokens, as Wu et al. 2021 count; beside it stands sacreBLEU of the
 detokenised text, lower-cased, with its signature. Minutes depend on whose kernels multiply (``glassformer
 doctor`` says it), so the table tells and the plot shows the runs of one kind.
@@ -22,7 +21,7 @@ import statistics
 import subprocess
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -42,13 +41,14 @@ PUBLISHED = {"de": 41.02, "fr": 61.80}
 NAMES = {
     "glassformer": "recipes/multi30k/glassformer.toml",
     "diversified": "recipes/multi30k/diversified.toml",
-    "rewritten": "recipes/multi30k/diversified.toml, second round",
+    "four-writers": "recipes/multi30k/four-writers.toml",
     "paper": "recipe of Wu et al. 2021",
 }
-WRITER_SEEDS = (1, 2)
-WRITER_UPDATES = 3000
-REWRITER_SEED = 2
-REWRITTEN_UPDATES = 4000
+WRITERS: Mapping[str, Mapping[str, Sequence[tuple[int, int | None]]]] = {
+    "diversified": {"forward": [(1, None)], "backward": [(1, 2000)]},
+    "four-writers": {"forward": [(1, 3000), (2, 3000)], "backward": [(1, 3000), (2, 3000)]},
+}
+"""Seed and updates of the models that write other targets and other sources; None: those of *glassformer*."""
 TEST = "test_2016_flickr"
 TOKENIZER = "tokenizer.json"
 MICRO_BATCHES = 2
@@ -70,13 +70,11 @@ class Outcome:
     """Minutes and validation BLEU."""
     kernels: str = "PyTorch"
     """Whose products and attention trained it: PyTorch's, or the native ones."""
-    writers: int = 0
-    """How many models wrote a part of the text that it learned from."""
 
     @property
-    def kind(self) -> tuple[str, str, int, int, str]:
+    def kind(self) -> tuple[str, str, int, str]:
         """What seeds of it have in common."""
-        return self.language, self.recipe, self.writers, self.updates, self.kernels
+        return self.language, self.recipe, self.updates, self.kernels
 
 
 def judge(run: Path, decode: DecodeConfig, words: Path, raw: Path, language: str) -> tuple[Score, Score]:
@@ -100,18 +98,18 @@ def curve(done: Trained, before: float = 0.0) -> list[tuple[float, float]]:
 def table(outcomes: Sequence[Outcome]) -> str:
     """One row per recipe, language and length: the median over seeds, the least and the most."""
     lines = [
-        "| | recipe | models that wrote text | updates | kernels | seeds | tokenised lower-cased BLEU "
+        "| | recipe | updates | kernels | seeds | tokenised lower-cased BLEU "
         "| sacreBLEU, lower-cased | minutes |",
-        "|---|---|--:|--:|---|--:|--:|--:|--:|",
+        "|---|---|--:|---|--:|--:|--:|--:|",
     ]
     for kind in sorted({one.kind for one in outcomes}):
-        language, recipe, writers, updates, kernels = kind
+        language, recipe, updates, kernels = kind
         rows = [one for one in outcomes if one.kind == kind]
         tokenised, sacre = ([getattr(one, key).value for one in rows] for key in ("tokenised", "sacrebleu"))
         minutes = statistics.median(one.minutes for one in rows)
         lines.append(
-            f"| En→{language.capitalize()} | {NAMES[recipe]} | {writers} | {updates:,} | {kernels} "
-            f"| {len(rows)} | {_spread(tokenised)} | {_spread(sacre)} | {minutes:.0f} |"
+            f"| En→{language.capitalize()} | {NAMES[recipe]} | {updates:,} | {kernels} | {len(rows)} | "
+            f"{_spread(tokenised)} | {_spread(sacre)} | {minutes:.0f} |"
         )
     published = ", ".join(f"En→{key.capitalize()} {value}" for key, value in PUBLISHED.items())
     signatures = sorted({one.sacrebleu.signature for one in outcomes})
@@ -127,22 +125,21 @@ def _spread(values: Sequence[float]) -> str:
 def draw(outcomes: Sequence[Outcome], folder: Path) -> None:
     """Validation BLEU against minutes, one picture for all that the kernels of the last one trained."""
     outcomes = [one for one in outcomes if one.kernels == outcomes[-1].kernels]
-    figure = Figure(figsize=(7, 4.4), layout="constrained")
-    axes = figure.add_subplot()
-    kinds = sorted({one.kind for one in outcomes})
-    for one in outcomes:
-        index = kinds.index(one.kind)
-        first = one is next(other for other in outcomes if other.kind == one.kind)
-        label = f"En→{one.language.capitalize()}, {NAMES[one.recipe]}, {one.updates:,} updates"
-        label += f", text by {one.writers} models" if one.writers else ""
-        axes.plot(
-            *zip(*one.curve, strict=True), color=COLOURS[index], label=label if first else None, linewidth=1.2
-        )
-    axes.set_xlabel("minutes of training")
-    axes.set_ylabel("BLEU on the validation set")
-    axes.grid(visible=True, alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1))
+    languages, recipes = (sorted({getattr(one, key) for one in outcomes}) for key in ("language", "recipe"))
+    figure = Figure(figsize=(1 + 5 * len(languages), 4.4), layout="constrained")
+    for axes, language in zip(figure.subplots(1, len(languages), squeeze=False)[0], languages, strict=True):
+        for recipe in recipes:
+            runs = [one for one in outcomes if (one.language, one.recipe) == (language, recipe)]
+            for index, one in enumerate(runs):
+                label = "_" if index else NAMES[recipe]
+                colour = COLOURS[recipes.index(recipe)]
+                axes.plot(*zip(*one.curve, strict=True), color=colour, label=label, linewidth=1.2)
+        axes.set_title(f"En→{language.capitalize()}", loc="left", fontsize="medium")
+        axes.set_xlabel("minutes of training, with those of models that wrote text")
+        axes.set_ylabel("BLEU on the validation set")
+        axes.grid(visible=True, alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False, loc="lower right")
     figure.savefig(folder / "plot.svg", metadata={"Date": None})
     figure.savefig(folder / "plot.png", dpi=150)
 
@@ -188,65 +185,47 @@ def read(folder: Path) -> list[Outcome]:
 
 
 def _one(given: argparse.Namespace, words: Path, recipe: str, language: str, seed: int) -> Outcome:
-    config = tomllib.loads(_config(recipe).read_text(encoding="utf-8"))
-    decode = DecodeConfig.model_validate(config["decode"])
-    done, writers = trained(given, words, recipe, language, seed)
+    config = RECIPES / "multi30k" / f"{recipe}.toml"
+    decode = DecodeConfig.model_validate(tomllib.loads(config.read_text(encoding="utf-8"))["decode"])
+    settings, before = _settings(given, words, words, ("en", language)), 0.0
+    if recipe in WRITERS:
+        text, before = diverse(given, words, recipe, language)
+        settings = _settings(given, text, words, ("en", language)) | {"tokenizer.path": text / TOKENIZER}
+    settings["train.seed"] = seed
+    done = train(config, given.runs, f"{recipe}-{language}-{seed}", settings, processes=given.processes)
     tokenised, sacre = judge(done.path, decode, words, given.data, language)
-    before = sum(one.minutes for one in writers)
     minutes = before + done.minutes
     print(f"{recipe} en-{language} seed {seed}: {tokenised.value:.2f} after {minutes:.0f} minutes")
     figures = (done.steps, round(minutes, 1), tokenised, sacre, curve(done, before), done.kernels)
-    return Outcome(recipe, language, seed, *figures, len(writers))
+    return Outcome(recipe, language, seed, *figures)
 
 
-def _config(recipe: str) -> Path:
-    return RECIPES / "multi30k" / f"{'diversified' if recipe == 'rewritten' else recipe}.toml"
-
-
-def trained(
-    given: argparse.Namespace, words: Path, recipe: str, language: str, seed: int
-) -> tuple[Trained, list[Trained]]:
-    """A run of a recipe, and all models that its text took to write."""
-    text, writers = words, list[Trained]()
-    if recipe in ("diversified", "rewritten"):
-        text, writers = _diverse(given, words, recipe, language)
-    settings = _settings(given, text, words, ("en", language)) | {"train.seed": seed}
-    if writers:
-        settings["tokenizer.path"] = text / TOKENIZER
-    if recipe == "rewritten":
-        settings["train.steps"] = REWRITTEN_UPDATES
-    name = f"{recipe}-{language}-{seed}"
-    return train(_config(recipe), given.runs, name, settings, processes=given.processes), writers
-
-
-def _diverse(
-    given: argparse.Namespace, words: Path, recipe: str, language: str
-) -> tuple[Path, list[Trained]]:
-    """The text of a recipe, and all models that it took to write."""
-    forward, backward = (
-        [_writer(given, words, language, way, seed) for seed in WRITER_SEEDS]
-        for way in ("forward", "backward")
-    )
-    models = [*forward, *backward]
-    if recipe == "rewritten":
-        forward = [trained(given, words, "diversified", language, REWRITER_SEED)[0]]
-        models += forward
+def diverse(given: argparse.Namespace, words: Path, recipe: str, language: str) -> tuple[Path, float]:
+    """The text of a recipe, and the minutes of the models that wrote parts of it."""
+    models = {
+        way: [_writer(given, words, language, way, *one) for one in writers]
+        for way, writers in WRITERS[recipe].items()
+    }
     folder = (given.runs / f"text-{recipe}-{language}").absolute()
     if not (folder / TOKENIZER).exists():  # which comes last
-        options = ["--forward", *(str(one.path) for one in forward)]
-        options += ["--backward", *(str(one.path) for one in backward)]
+        ways = [str(word) for way in models for word in (f"--{way}", *(one.path for one in models[way]))]
         script = RECIPES / "multi30k" / "diversify.py"
-        subprocess.run([sys.executable, script, words, language, folder, *options], check=True)
-        shutil.copyfile(forward[0].path / TOKENIZER, folder / TOKENIZER)
-    return folder, models
+        subprocess.run([sys.executable, script, words, language, folder, *ways], check=True)
+        shutil.copyfile(models["forward"][0].path / TOKENIZER, folder / TOKENIZER)
+    return folder, sum(one.minutes for way in models for one in models[way])
 
 
-def _writer(given: argparse.Namespace, words: Path, language: str, way: str, seed: int) -> Trained:
-    """A model of *glassformer* that writes for others."""
+def _writer(
+    given: argparse.Namespace, words: Path, language: str, way: str, seed: int, updates: int | None
+) -> Trained:
     pair = ("en", language) if way == "forward" else (language, "en")
-    settings = _settings(given, words, words, pair) | {"train.seed": seed, "train.steps": WRITER_UPDATES}
-    name = f"{way}-{language}-{seed}"
-    return train(_config("glassformer"), given.runs, name, settings, processes=given.processes)
+    settings = _settings(given, words, words, pair) | {"train.seed": seed}
+    name = f"glassformer-{language}-{seed}"  # which the recipe trains anyway
+    if updates is not None:
+        settings["train.steps"] = updates
+        name = f"{way}-{language}-{seed}-{updates}"
+    config = RECIPES / "multi30k" / "glassformer.toml"
+    return train(config, given.runs, name, settings, processes=given.processes)
 
 
 def _settings(

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import multi30k
-from benchmarks.multi30k import TOKENIZER, Outcome, read, trained, write
+from benchmarks.multi30k import TOKENIZER, Outcome, diverse, read, write
 from benchmarks.recipe_runs import Trained
 from glassformer.evaluation.scores import Score
 
@@ -27,7 +26,7 @@ def test_outcomes_are_written(tmp_path: Path) -> None:
     assert [run["tokenised"]["value"] for run in kept] == [40.0, 41.0, 43.0, 1.0]
     assert kept[0]["sacrebleu"] == {"value": 41.0, "signature": "nrefs:1"}
     table = (tmp_path / "table.md").read_text("utf-8")
-    assert "| 0 | 7,000 | PyTorch | 3 | 41.00 (40.00 – 43.00) | 42.00 (41.00 – 44.00) | 2 |" in table
+    assert "| 7,000 | PyTorch | 3 | 41.00 (40.00 – 43.00) | 42.00 (41.00 – 44.00) | 2 |" in table
     assert "| 50 | PyTorch | 1 | 1.00 (1.00 – 1.00) |" in table  # never mixed with longer trainings
     assert (tmp_path / "plot.png").stat().st_size and (tmp_path / "plot.svg").stat().st_size
 
@@ -44,43 +43,42 @@ def test_outcomes_of_other_runs_stay(tmp_path: Path) -> None:
     assert kept == {(1, "PyTorch"): 40.0, (2, "PyTorch"): 42.0, (2, "native"): 43.0}
 
 
-def test_every_recipe_learns_from_its_own_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    learned, written = dict[str, Mapping[str, object]](), list[list[str]]()
+def test_the_models_of_a_recipe_write_its_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    learned, given = dict[str, Mapping[str, object]](), argparse.Namespace(runs=tmp_path, processes=2)
 
-    def train(
-        _config: Path, runs: Path, name: str, settings: Mapping[str, object], *, processes: int
-    ) -> Trained:
+    def train(_: Path, runs: Path, name: str, settings: Mapping[str, object], *, processes: int) -> Trained:
         assert processes == 2
         learned[name] = settings
-        (runs / name).mkdir(exist_ok=True)
+        (runs / name).mkdir()
         (runs / name / TOKENIZER).write_text(name)
-        return Trained(runs / name, 1.0, 1, [], "native")
+        return Trained(runs / name, 10.0, 1, [], "native")
 
-    def run(command: list[object], *, check: bool) -> None:
+    def write_text(command: list[object], *, check: bool) -> None:
         assert check
-        *_, language, folder, way, first, second = [str(word) for word in command[:8]]
-        assert (language, way, Path(first).parent) == ("de", "--forward", tmp_path)
+        _, _, words, language, folder, *models = map(str, command)
+        assert (words, language) == (str(tmp_path / "words"), "de")
         Path(folder).mkdir()
-        written.append([Path(folder).name, Path(first).name, Path(second).name])
+        (Path(folder) / "models").write_text(" ".join(word.removeprefix(f"{tmp_path}/") for word in models))
 
-    monkeypatch.setattr(multi30k, "train", train)
-    monkeypatch.setattr("benchmarks.multi30k.subprocess.run", run)
-    given = argparse.Namespace(runs=tmp_path, processes=2)
-    words = tmp_path / "words"
-    writers = {
-        recipe: [one.path.name for one in trained(given, words, recipe, "de", 3)[1]]
-        for recipe in ("paper", "diversified", "rewritten")
+    monkeypatch.setattr("benchmarks.multi30k.train", train)
+    monkeypatch.setattr("benchmarks.multi30k.subprocess.run", write_text)
+    found = {
+        recipe: diverse(given, tmp_path / "words", recipe, "de") for recipe in ("diversified", "four-writers")
     }
 
-    first = ["forward-de-1", "forward-de-2", "backward-de-1", "backward-de-2"]
-    assert writers == {"paper": [], "diversified": first, "rewritten": [*first, "diversified-de-2"]}
-    assert written == [
-        ["text-diversified-de", "forward-de-1", "forward-de-2"],
-        ["text-rewritten-de", "diversified-de-2", "--backward"],
-    ]
-    texts = {name: str(settings["data.train.src"]) for name, settings in learned.items()}
-    assert texts["paper-de-3"] == texts["forward-de-1"] == str(words / "train.en")
-    assert texts["backward-de-2"] == str(words / "train.de")
-    assert texts["diversified-de-2"] == str(tmp_path / "text-diversified-de" / "train.en")
-    assert texts["rewritten-de-3"] == str(tmp_path / "text-rewritten-de" / "train.en")
-    assert all(str(settings["data.valid.src"]).startswith(str(words)) for settings in learned.values())
+    assert {recipe: minutes for recipe, (_, minutes) in found.items()} == {
+        "diversified": 20.0,
+        "four-writers": 40.0,
+    }
+    two, four = ((folder / "models").read_text() for folder, _ in found.values())
+    assert two == "--forward glassformer-de-1 --backward backward-de-1-2000"
+    assert four == (
+        "--forward forward-de-1-3000 forward-de-2-3000 --backward backward-de-1-3000 backward-de-2-3000"
+    )
+    assert all((folder / TOKENIZER).exists() for folder, _ in found.values())
+    assert learned["forward-de-2-3000"]["train.seed"] == 2
+    assert (
+        learned["backward-de-1-2000"]["train.steps"] == 2000
+        and "train.steps" not in learned["glassformer-de-1"]
+    )
+    assert learned["backward-de-1-2000"]["data.train.src"] == tmp_path / "words" / "train.de"
